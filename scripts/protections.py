@@ -1,17 +1,32 @@
-"""Removes each protection of the source tree in turn and checks that a named test notices.
+"""Removes each guard of the source tree in turn and checks that a named test notices.
 
-`python scripts/protections.py [WORD ...]` tries those whose names or files contain a word; without
-a word, all. The protections are listed in `tests/protections/*.toml`, one file per area:
+`python scripts/protections.py [WORD ...]` tries those whose names, files or tests contain a word;
+without a word, all.
 
-    [[protection]]
-    name = "The folder of a run is private"
-    file = "src/nightrook/store/run_folder.py"
-    remove = "mode=0o700"
-    put = "mode=0o755"
-    tests = ["tests/store/test_run_folder.py::test_it_is_private"]
+A guard is a piece of code that protects something: a check, a flag, a limit. A comment marks it, at
+the end of its line or above it, and moves with it:
 
-`remove` occurs exactly once in the file; `put` takes its place. The work is done in copies of the
-tree, one per processor, each with a virtual environment that shares the installed packages.
+    os.fsync(fd)  # guards: file-synced
+
+`tests/protections.toml` says under each file of tests which test fails without it:
+
+    ["store/test_files.py"]
+    file-synced = "test_a_file_is_on_disk_before_it_has_its_name"
+    lock-waits = { test = "test_a_lock_waits", drop = "LOCK_NB" }
+
+What is marked is the first thing that begins on the line: a statement, an argument, an item. It is
+left out; an `if` is never true. Where that is not what removes the guard, the entry says what does,
+in terms of the statement at the marker:
+
+    drop = "NAME"        the argument, item or operand that mentions a name; a text in a string
+    unwrap = "NAME"      the call of a function is replaced by what it was given
+    becomes = "VALUE"    the condition, or what is assigned, returned or passed, is another one
+    swap = ["OLD", "NEW"]   a name, an expression or a text in a string is replaced
+
+JavaScript has no syntax tree here: its lines are left out, or lose a text.
+
+The work is done in copies of the tree, one per processor, each with a virtual environment that
+shares the installed packages.
 """
 
 from __future__ import annotations
@@ -30,11 +45,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
+from mutation import Change, markers, without
 from shared_python import make_python
 
 ROOT = Path(__file__).parent.parent
-TABLES = ROOT / "tests" / "protections"
-LIBRARIES = Path("src", "nightrook", "web", "page", "vendor")
+SOURCE = ROOT / "src" / "nightrook"
+TABLE = ROOT / "tests" / "protections.toml"
+LIBRARIES = SOURCE / "web" / "page" / "vendor"
 PATIENCE = 180
 """Seconds after which a test that runs without a protection hangs, which is a failure as well."""
 PATIENCE_FOR_ALL = 3600
@@ -43,27 +60,58 @@ PATIENCE_FOR_ALL = 3600
 
 @dataclass(frozen=True)
 class Protection:
-    """One protection: how to remove it, and the tests that fail without it."""
+    """One guard: where its markers are, how it is removed, and the tests that fail without it."""
 
     name: str
     file: str
-    remove: str
-    put: str
+    lines: tuple[int, ...]
+    change: Change
     tests: tuple[str, ...]
 
     def removed(self, text: str) -> str:
-        """The text of its file without it; raises ValueError unless it occurs exactly once."""
-        if (times := text.count(self.remove)) != 1:
-            raise ValueError(f"{self.name}: its text occurs {times} times in {self.file}, not once")
-        return text.replace(self.remove, self.put)
+        """The text of its file without it; raises MutationError if it cannot be removed."""
+        return without(text, self.lines, self.change, is_python=self.file.endswith(".py"))
+
+
+def entries() -> dict[str, tuple[Change, tuple[str, ...]]]:
+    """What the table says of each guard: how it is removed, and its tests."""
+    found = {}
+    for file, guards in tomllib.loads(TABLE.read_text()).items():
+        for name, entry in guards.items():
+            fields = dict(entry) if isinstance(entry, dict) else {"test": entry}
+            tests = fields.pop("test")
+            paths = (
+                f"tests/{file}::{test}" for test in ([tests] if isinstance(tests, str) else tests)
+            )
+            if name in found:
+                raise ValueError(f"{name} is in the table twice")
+            swap = fields.pop("swap", None)
+            found[name] = Change(swap=swap and tuple(swap), **fields), tuple(paths)
+    return found
+
+
+def marked() -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The file of each guard that is marked, and the lines; a name in two files is refused."""
+    found: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for path in sorted(SOURCE.rglob("*")):
+        if path.suffix not in (".py", ".js") or LIBRARIES in path.parents:
+            continue
+        file = str(path.relative_to(ROOT))
+        for name, line in markers(path.read_text()):
+            known, lines = found.get(name, (file, ()))
+            if known != file:
+                raise ValueError(f"{name} is marked in {known} and in {file}")
+            found[name] = file, (*lines, line)
+    return found
 
 
 def protections() -> list[Protection]:
-    """All protections that are listed."""
+    """All guards that are marked and in the table."""
+    places = marked()
     return [
-        Protection(**{**entry, "tests": tuple(entry["tests"])})
-        for table in sorted(TABLES.glob("*.toml"))
-        for entry in tomllib.loads(table.read_text())["protection"]
+        Protection(name, *places[name], *entry)
+        for name, entry in entries().items()
+        if name in places
     ]
 
 
@@ -82,8 +130,8 @@ class Copy:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-        if (ROOT / LIBRARIES).is_dir():  # git ignores them
-            shutil.copytree(ROOT / LIBRARIES, folder / LIBRARIES)
+        if LIBRARIES.is_dir():  # git ignores them
+            shutil.copytree(LIBRARIES, folder / LIBRARIES.relative_to(ROOT))
         self._python = make_python(folder / ".venv", folder / "src")
 
     def notices(self, protection: Protection) -> bool:
@@ -142,15 +190,17 @@ def survivors(chosen: Sequence[Protection], copies: Sequence[Copy]) -> Iterator[
 def main(arguments: Sequence[str]) -> int:
     """Try the chosen protections; return 1 if one can be removed without a test that fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("words", nargs="*", help="try only those with such a word in name or file")
+    parser.add_argument(
+        "words", nargs="*", help="try only those with such a word in name, file or test"
+    )
     words = parser.parse_args(arguments).words
     chosen = [
         protection
         for protection in protections()
-        if not words or any(word in f"{protection.name} {protection.file}" for word in words)
+        if not words or any(word in str(protection) for word in words)
     ]
     if not chosen:
-        print(f"no protection has {' or '.join(words)} in its name or file", file=sys.stderr)
+        print(f"no protection has {' or '.join(words)} in its name, file or test", file=sys.stderr)
         return 2
     with TemporaryDirectory(prefix="nightrook-protections-") as place:
         count = min(len(chosen), os.cpu_count() or 1)

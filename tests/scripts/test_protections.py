@@ -1,4 +1,4 @@
-"""The list of protections is true: each can be removed, and the tests that miss it exist."""
+"""Every guard is marked and in the table: it can be removed, and the tests that miss it exist."""
 
 import ast
 from collections.abc import Callable
@@ -22,10 +22,11 @@ def listed(script_module: ModuleType) -> list[Any]:
     return protections
 
 
-def test_each_has_a_name_of_its_own(listed: list[Any]) -> None:
-    names = [protection.name for protection in listed]
-    assert len(names) >= 90
-    assert sorted(set(names)) == sorted(names)
+def test_every_marker_has_an_entry_and_every_entry_a_marker(script_module: ModuleType) -> None:
+    marked, entries = script_module.marked(), script_module.entries()
+    assert len(marked) >= 90
+    assert marked.keys() - entries.keys() == set()
+    assert entries.keys() - marked.keys() == set()
 
 
 def test_each_can_be_removed_and_leaves_a_program_behind(listed: list[Any]) -> None:
@@ -45,12 +46,15 @@ def test_each_names_tests_that_exist(listed: list[Any]) -> None:
             assert name.partition("[")[0] in _functions(ROOT / file), test
 
 
-def test_a_text_that_occurs_twice_is_refused(script_module: ModuleType) -> None:
-    protection = script_module.Protection("name", "file", "x", "y", ("test",))
-    assert protection.removed("a x b") == "a y b"
-    for text in ("a b", "x x"):
-        with pytest.raises(ValueError, match="not once"):
-            protection.removed(text)
+def test_a_guard_that_is_marked_in_two_files_is_refused(
+    script_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script_module, "ROOT", tmp_path)
+    monkeypatch.setattr(script_module, "SOURCE", tmp_path)
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("check()  # guards: checked\n")
+    with pytest.raises(ValueError, match=r"is marked in one\.py and in two\.py"):
+        script_module.marked()
 
 
 def _functions(path: Path) -> set[str]:

@@ -29,7 +29,7 @@ def needs_stdin(prompt: str) -> bool:
 
 def option(flag: str, value: str | None) -> tuple[str, ...]:
     """An option with its value as one word, so that no value can be read as another option."""
-    return (f"{flag}={value}",) if value else ()
+    return (f"{flag}={value}",) if value else ()  # guards: flag-and-value
 
 
 def as_typed(own: Sequence[str], args: Sequence[str], *prompt: str) -> tuple[str, ...]:

@@ -52,7 +52,8 @@ class Drift:
 
     def add(self, type: str, field: str) -> None:
         """Count a field that is new, or whose value has an unexpected shape."""
-        name = cut(type, _LONGEST_NAME), cut(field, _LONGEST_NAME)
+        name = cut(type, _LONGEST_NAME), cut(field, _LONGEST_NAME)  # guards: field-name-cut
+        # guards: unknown-fields-bounded
         if name in self._unknown or len(self._unknown) < _MOST_FIELDS:
             self._unknown[name] += 1
 

@@ -76,6 +76,7 @@ class LineBuffer:
         self._length += len(part)
         if self._ends is not None:
             self._ends.add(part)
+        # guards: line-cap
         elif self._length <= self._cap + 1:  # the newline does not count
             self._partial.write(part)
         else:
@@ -124,7 +125,7 @@ class _Ends:
             self._escaped = is_escaped_after(self._head)
             part = part[missing:]
         self._tail += part
-        if len(self._tail) > 2 * self._kept:
+        if len(self._tail) > 2 * self._kept:  # guards: line-end-bounded
             self._trim()
 
     def line(self) -> Oversized:

@@ -36,7 +36,7 @@ def forget_oldest(things: dict[Any, Any], most: int) -> None:
 
     Deleting one at a time would be slow: a dict searches for its first key past all deleted ones.
     """
-    if len(things) >= 2 * most:
+    if len(things) >= 2 * most:  # guards: memory-bounded
         for key in [*islice(things, len(things) - most)]:
             del things[key]
 
@@ -148,6 +148,7 @@ class Memory:
     def start(self, started: ToolStarted) -> list[Event]:
         """Record the start of a call, only once."""
         id = started.id
+        # guards: call-starts-once
         if id in self.tools or id in self.ended or id in self.held:  # every call passes here
             return []
         self.tools[id] = started

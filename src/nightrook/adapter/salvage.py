@@ -45,7 +45,7 @@ def parse(line: bytes) -> Repaired | Unreadable:
     Invalid UTF-8 and lone surrogates become U+FFFD, numbers that are too large become null, and
     a BOM and raw control characters are accepted.
     """
-    if shallow(line, DEEPEST_LINE) is not line:
+    if shallow(line, DEEPEST_LINE) is not line:  # guards: json-depth
         return unreadable(line, "too_deep")
     try:
         line.decode()
@@ -125,7 +125,7 @@ def decode_after_cut(
     """
     for match in islice(start.finditer(line, 1), _MOST_STARTS):
         try:
-            return decoder.decode(line[match.start() :])
+            return decoder.decode(line[match.start() :])  # guards: after-unfinished-line
         except (ValueError, RecursionError):
             continue
     return None
@@ -172,7 +172,7 @@ def fit(value: Any, decoder: msgspec.json.Decoder[Any]) -> Fitted:
             steps = _steps(error)
             if steps[-1:] == ["type"] and isinstance(kind := _at(value, steps), str):
                 return Fitted(None, dropped, kind)
-            if len(dropped) >= _MOST_DROPS:
+            if len(dropped) >= _MOST_DROPS:  # guards: bad-items-bounded
                 steps = steps[:1]
             if not steps or not _drop(value, steps):
                 return Fitted(None, dropped)
@@ -191,7 +191,7 @@ def _parse_leniently(line: bytes) -> Repaired | Unreadable:
             strict=False,
             parse_constant=lambda _: None,
             parse_float=_finite,
-            parse_int=_holdable,
+            parse_int=_holdable,  # guards: json-readers-agree
         )
         clean = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()
         return Repaired(_load(clean), clean)

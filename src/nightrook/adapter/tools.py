@@ -13,6 +13,7 @@ from nightrook.model.events import ToolKind, ToolStarted
 from nightrook.model.text import one_line
 
 _LONGEST = 200  # a string of an unknown tool that makes a good title is short
+# guards: title-cut
 _LONGEST_KNOWN = 1000  # a field of a known tool may be longer
 
 _INFORMING = frozenset(

@@ -85,6 +85,7 @@ class FileReader:
             source.state = "gone"
         except OSError as error:
             _fail(source, error.strerror or str(error))
+        # guards: failing-reader
         except Exception as error:  # a reader of another package can raise anything
             _fail(source, f"its reader failed: {error!r}")
         yield Part([], 0)
@@ -210,7 +211,7 @@ def start_position(fd: int, source: Source, stamp: Stamp) -> int:
     has_grown = stamp.size > source.size or not source.inode
     is_unchanged = stamp.mtime_ns == source.mtime_ns
     only_grown = is_same_file and (has_grown or is_unchanged)
-    if only_grown and _hashes(fd, source) == (
+    if only_grown and _hashes(fd, source) == (  # guards: changed-file-read-again
         source.head_hash,
         source.tail_hash,
     ):
@@ -336,7 +337,7 @@ class Scanner:
 
     def _time_of(self, fd: int, line: bytes, start: int) -> list[bytes]:
         """The time of a line that has none, which is that of a line before it, as a message."""
-        if self._time is None or self._time_mark in line:
+        if self._time is None or self._time_mark in line:  # guards: untimed-line
             return []
         time = time_before(fd, start, self._behind_hit, self._time)
         return [] if time is None else [time]

@@ -101,7 +101,7 @@ def _obstacle(run: Stored) -> str | None:
     if run.kind != "run":
         return f"{run.name} is a {run.kind}, which has no logs of its own"
     try:
-        if RunFolder(run.path).verdict() is None:
+        if RunFolder(run.path).verdict() is None:  # guards: running-run-unpacked
             return f"run {run.name} has not ended"
     except NightrookError as error:
         return str(error)

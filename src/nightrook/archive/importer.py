@@ -161,7 +161,7 @@ def _lock(fd: int) -> bool:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                return False
+                return False  # guards: one-importer
             time.sleep(_POLL_S)
         else:
             return True

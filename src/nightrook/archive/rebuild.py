@@ -38,7 +38,7 @@ def rebuild(
         try:
             with Ledger.open(folder / FILE) as new:
                 report = import_into(new, homes, runs_home=path.parent, progress=progress)
-                carry_over(old, new)
+                carry_over(old, new)  # guards: rebuild-keeps-gone-files
                 old.replace_with(new)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

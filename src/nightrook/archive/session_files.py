@@ -171,6 +171,7 @@ class Search:
                         unchanged(storable)
                     else:
                         yield path, below + entry.name, Stamp(*stamp)
+                # guards: circular-links
                 elif entry.is_symlink() and is_elsewhere(entry.path, searched):
                     searched.append(_real(entry.path))
                     pending.append((entry.path, f"{below}{entry.name}/"))
@@ -243,7 +244,7 @@ def storable_path(path: str) -> str:
 
 # O_NONBLOCK: a pipe in place of a file must not block. O_NOATIME: reading leaves no trace.
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-_NO_TRACE = getattr(os, "O_NOATIME", 0)
+_NO_TRACE = getattr(os, "O_NOATIME", 0)  # guards: no-read-trace
 
 
 def open_unseen(path: str) -> int:

@@ -146,7 +146,7 @@ def _changed(
                 continue
             findings += query.read(rows)
             read[key] = changes[key]
-        store.check()
+        store.check()  # guards: changed-store-read-again
         marks.update(read)
         yield findings
     for gone in marks.keys() - changes.keys():
@@ -169,7 +169,8 @@ def opened(path: Path) -> Iterator[Store]:
         if _state(path) != before:
             raise _ChangedError
 
-    if not _has(path, "-wal") and not _has(path, "-journal"):
+    if not _has(path, "-wal") and not _has(path, "-journal"):  # guards: unfinished-transaction
+        # guards: missing-store-not-made
         with closing(_connect(path, "mode=ro&immutable=1")) as connection:
             yield Store(connection, check)
     elif (shared := _shared(path)) is not None:
@@ -194,7 +195,7 @@ def _shared(path: Path) -> sqlite3.Connection | None:
     if _has(path, "-journal") or not _has(path, "-shm"):
         return None
     try:
-        return _connect(path, "mode=ro&readonly_shm=1")
+        return _connect(path, "mode=ro&readonly_shm=1")  # guards: store-read-only
     except sqlite3.OperationalError:
         return None
 
@@ -250,6 +251,7 @@ def _stamp(path: Path) -> str:
         state = _state(path)
     except OSError:
         return ""
+    # guards: settled-store
     if time.time_ns() - max(changed for _, _, changed in state) < _SETTLED_NS:
         return ""
     return " ".join(str(number) for numbers in state for number in numbers)

@@ -289,7 +289,7 @@ def refuse_unheld_tasks(tasks: Sequence[BatchTask], max_cost: float) -> None:
     """Refuse a budget for a batch if it cannot hold for one of the tasks."""
     for task in tasks:
         try:
-            refuse_unheld_run(replace(task.run, max_cost=max_cost))
+            refuse_unheld_run(replace(task.run, max_cost=max_cost))  # guards: batch-cost-holds
         except UnheldBudgetError as error:
             raise UnheldBudgetError(f"task {task.id}: {error}") from error
         except NightrookError:

@@ -24,7 +24,7 @@ class Annotation(NamedTuple):
 def annotations(report: Report) -> list[Annotation]:
     """The failure first, then failed tasks and checks, then denials and warnings."""
     listed = [_annotation(*each) for each in _listed(report)]
-    if len(listed) <= MOST:
+    if len(listed) <= MOST:  # guards: annotations-bounded
         return listed
     more = count(len(listed) - MOST + 1, "more problem")
     last = _annotation("warning", f"rook: {more}", f"details: {suggested('show', report.name)}")
@@ -60,4 +60,4 @@ def _annotation(level: Literal["error", "warning"], title: str, message: str) ->
 
 
 def _line(text: str, most: int) -> str:
-    return defused(one_line(safe_line(text), most)) or "-"
+    return defused(one_line(safe_line(text), most)) or "-"  # guards: annotation-one-line

@@ -32,6 +32,7 @@ class GitLab:
         """The line that starts a section, collapsed."""
         self._sections += 1
         start = f"section_start:{int(time.time())}:{self._section}[collapsed=true]"
+        # guards: section-title-defused
         return f"{_ERASE}{start}\r{_ERASE}{defused(safe_line(title))}"
 
     def close_group(self) -> str:
@@ -65,6 +66,7 @@ class GitLab:
 
 def dotenv(report: Report) -> str:
     """The values for `artifacts:reports:dotenv`, each on one line, which none can leave."""
+    # guards: dotenv-one-line
     return "".join(f"{name}={safe_line(value)}\n" for name, value in variables(report).items())
 
 
@@ -72,6 +74,7 @@ def _write(path: str, files: Mapping[str, str]) -> None:
     """Write files into a folder, not through a link; others may read them, as the project's."""
     with suppress(FileExistsError):
         Path(path).mkdir()
+    # guards: report-folder-no-link
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for name, text in files.items():

@@ -26,8 +26,8 @@ class CiOutput:
     """
 
     def __init__(self, options: EndOptions, *, lively: bool, quiet: bool = False) -> None:
-        self._service = None if options.no_ci else _service()
-        self._lively = lively and guarded(sys.stdout).reaches_ci
+        self._service = None if options.no_ci else _service()  # guards: no-ci
+        self._lively = lively and guarded(sys.stdout).reaches_ci  # guards: groups-for-people
         self._quiet = quiet
         self._is_open = False
 
@@ -63,7 +63,7 @@ class CiOutput:
 
 def _service() -> "Service | None":
     """The service of this job; none for a rook that an agent calls, whose job it is not."""
-    if _INSIDE_A_RUN in os.environ or not is_ci(os.environ):
+    if _INSIDE_A_RUN in os.environ or not is_ci(os.environ):  # guards: inside-a-run
         return None
     from nightrook.ci.services import service_of  # only in CI, and it imports a lot
 

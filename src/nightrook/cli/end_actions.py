@@ -23,7 +23,7 @@ class EndActions:
 
     def __init__(self, options: EndOptions, *, lively: bool, quiet: bool = False) -> None:
         self.ci = CiOutput(options, lively=lively, quiet=quiet)
-        calls = ENDED not in os.environ
+        calls = ENDED not in os.environ  # guards: end-command-not-nested
         self._command = options.on_end if calls else None
         self._urls = options.notify if calls else ()
         self._desktop_after = None if options.no_desktop or quiet else options.desktop_after

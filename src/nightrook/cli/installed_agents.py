@@ -90,7 +90,7 @@ def installed_agents(
     def described(name: str) -> InstalledAgent:
         return _described(name, own.get(name), named=bool(names), patience_s=patience_s)
 
-    with ThreadPoolExecutor(len(wanted)) as pool:
+    with ThreadPoolExecutor(len(wanted)) as pool:  # guards: versions-at-once
         return list(pool.map(described, wanted))
 
 

@@ -64,7 +64,7 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; Ctrl-C and a closed pipe end it without a message."""
-        _guard_outputs()
+        _guard_outputs()  # guards: output-guarded
         for line in rename_commands():
             click.echo(f"[rook] renamed to Nightrook; to keep what you have: {line}", err=True)
         try:
@@ -232,7 +232,7 @@ def _safe(error: click.ClickException) -> click.ClickException:
     from nightrook.model.safe import safe  # so that --help stays quick
 
     _guard_outputs()
-    vars(error)["message"] = safe(error.message)
+    vars(error)["message"] = safe(error.message)  # guards: errors-safe
     return error
 
 

@@ -38,11 +38,11 @@ class SafeOutput:
 
     def write(self, text: str) -> int:
         """Write text without its secrets; pieces must not end inside of a line."""
-        shown = self._redacted(text)
+        shown = self._redacted(text)  # guards: text-redacted
         if self._in_ci:
             from nightrook.model.safe import defused  # so that --help stays quick
 
-            shown = defused(shown, headings=self._headings)
+            shown = defused(shown, headings=self._headings)  # guards: ci-commands-in-text
         if self._held is None:
             self._stream.write(shown)
         elif shown:
@@ -78,11 +78,12 @@ class SafeOutput:
         """Write lines of JSON without their secrets; for a terminal and in CI with escapes."""
         from nightrook.model.safe import defused_json, safe_json  # so that --help stays quick
 
-        data = self._redactor.data(data)
+        data = self._redactor.data(data)  # guards: json-redacted
         is_terminal = self._stream.isatty()
         if is_terminal or self._in_ci:
             text = data.decode("utf-8", "replace")
-            text = safe_json(text) if is_terminal else text
+            text = safe_json(text) if is_terminal else text  # guards: json-on-terminal
+            # guards: ci-commands-in-json
             data = (defused_json(text) if self._in_ci else text).encode()
         self._stream.flush()
         self.exact.write(data)
@@ -103,7 +104,7 @@ class SafeOutput:
         return self._redactor.text(text)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "buffer":
+        if name == "buffer":  # guards: no-way-around
             raise AttributeError(name)
         return getattr(self._stream, name)
 

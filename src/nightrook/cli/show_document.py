@@ -26,6 +26,7 @@ from nightrook.runs.listing import running_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.story import open_story
 
+# guards: export-private
 _MODE = 0o600  # a run may contain anything
 
 

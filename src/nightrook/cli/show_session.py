@@ -104,7 +104,7 @@ def _document(read: _Read) -> RunDocument:
             items=read.story.timeline.items,
             read=read.story.body,
             replacements=read.story.replacements,
-            redact=redactor.text,
+            redact=redactor.text,  # guards: session-page-redacted
             cwd=state.cwd,
             turns=read.turns,
         )

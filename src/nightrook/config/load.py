@@ -78,10 +78,11 @@ def load(
     layers += [_compared(source.profiles.get(chosen or "", {}), before) for source in sources]
     layers.append(dict(_from_environment(around.environment)))
     every = _merged(layers)
+    # guards: own-agent-kept
     commands = {**(project.agents if project else {}), **(own.agents if own else {})}
     _check_agent(every.get("agent"), commands)
     trusted = project is None or not _needs_trust(every, commands) or _is_trusted(around, project)
-    config = Config(
+    config = Config(  # guards: loosening-untrusted, project-command-untrusted
         values=every if trusted else _merged(map(_without_loosening, layers)),
         agents={name: each for name, each in commands.items() if trusted or not each.of_project},
         profile=chosen,

@@ -40,12 +40,13 @@ Completion = Literal[
 
 # What begins with a dash would be an option of the agent on its command line.
 _NO_OPTION = "^[^-]"
+# guards: name-no-dash
 Name = Annotated[str, Meta(min_length=1, pattern=_NO_OPTION, title="a name")]
 Text = Annotated[str, Meta(title="a text")]
 Texts = Annotated[
     tuple[Annotated[str, Meta(min_length=1, title="a text")], ...], Meta(title="a list of texts")
 ]
-Rules = Annotated[
+Rules = Annotated[  # guards: rule-no-dash
     tuple[Annotated[str, Meta(min_length=1, pattern=_NO_OPTION, title="a rule")], ...],
     Meta(title="a list of rules"),
 ]
@@ -91,7 +92,7 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     secret: bool = False
     """Whether its values may have secrets, so that `rook config` shows only how they begin."""
 
-    loosens: Loosens = "always"
+    loosens: Loosens = "always"  # guards: loosens-by-default
     strict: tuple[Any, ...] = ()
     """The values that loosen nothing, the strictest first."""
 

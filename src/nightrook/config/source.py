@@ -104,6 +104,7 @@ class Source:
                 value = setting.read(raw)
             except ValueError:
                 raise self._wrong(path, wrong_value(setting, raw)) from None
+            # guards: project-no-permission-all
             if self.of_project and (name, value) == ("permission", "all"):
                 raise self._wrong(path, _NOT_FOR_PROJECTS)
             yield (

@@ -303,6 +303,7 @@ def _rules(ending: Ending[Outcome], state: RunState) -> list[str]:
     asked = [state.asked.fix] if state.asked else []
     asked.append(ending.facts.refusal_fix)
     by_person = ending.facts.denied_by_person
+    # guards: denied-by-person-at-end
     fixes = [denial.fix for id, denial in state.denials.items() if id not in by_person] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)
     if PERMIT_ALL in rules:

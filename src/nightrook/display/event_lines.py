@@ -212,7 +212,7 @@ def denied(event: PermissionDenied, known: Call | None, *, by_person: bool = Fal
     fix = "" if by_person else event.fix or ""
     short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # otherwise it is too long to type
     words = known.words if known else event.name or "a tool"
-    quoted = shlex.quote(fix)
+    quoted = shlex.quote(fix)  # guards: denied-rule-quoted
     shown = fix if is_permission(fix) else f"'{fix}'" if quoted == fix else quoted
     return Line("error", "DENIED", f": {words}", (f"allow it: {shown}",) if fix and short else ())
 
@@ -411,6 +411,7 @@ class ShownTexts:
         self._last = said.strip() if is_whole else None
         self._all_whole = self._all_whole and is_whole
         if self._verbose:
+            # guards: several-lines-redacted
             yield from whole_text(redact(said) if "\n" in said else said)
         else:
             yield text(said)
@@ -461,6 +462,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_by_person(self, denial: PermissionDenied) -> bool:
         """Whether a person said no to a call."""
+        # guards: denied-by-person-live
         return denial.tool_id is not None and denial.tool_id in self.denied_by_person()
 
     def heading(

@@ -18,6 +18,7 @@ from nightrook.model.questions import Ask, Question
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count, relative
 
+# guards: blanks-counted
 _MOST_BLANKS = 8  # more in a row are counted
 _WIDEST_INDENT = 24
 _TAB = " " * 4
@@ -30,6 +31,7 @@ _IGNORED = (  # marks that no terminal draws
     *(range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)),
 )
 _INDENT = re.compile(r"[-+]?[ \t]*")  # after the mark of a changed line, too
+# guards: controls-visible
 _ASCII_RUNS = re.compile(rf" {{{_MOST_BLANKS + 1},}}|([\x00-\x1f\x7f])\1*")
 
 
@@ -72,6 +74,7 @@ def _is_hidden(character: str, number: int, before: str, after: str, marks: int)
     if marks:
         ignored = any(ord(character) in part for part in _IGNORED)
         return ignored or marks > _MOST_MARKS or category(before or " ")[0] != "L"
+    # guards: blank-letters-visible, unprinted-visible
     return not character.isprintable() or character in _BLANK_LETTERS
 
 
@@ -141,7 +144,7 @@ class PromptRows:
 
     def cut(self, labelled: list[str], most: int) -> list[str]:
         """So many of these rows; the last one shows that there are more."""
-        shown = labelled[:most]
+        shown = labelled[:most]  # guards: label-bounded
         if shown and len(shown) < len(labelled):
             shown[-1] = fit(f"{shown[-1]} …", len(self._indent) + self.room)
         return shown
@@ -153,11 +156,12 @@ class PromptRows:
         """
         for blank, group in groupby(lines, _blank):
             run = list(group)
-            if blank is not None and len(run) > _MOST_BLANK_LINES:
+            if blank is not None and len(run) > _MOST_BLANK_LINES:  # guards: blank-lines-counted
                 yield from self.own(f"… {blank}{len(run)} blank lines")
                 continue
             for line in run:
                 style = styles.get(line[:1]) or styles.get("")
+                # guards: lines-broken
                 for at, row in enumerate(rows(visible(line), self.room - 2)):
                     bar = self._paint("prefix", "┆" if at else "│")
                     yield f"{self._indent}{bar} {self._paint(style, row) if style else row}"
@@ -281,6 +285,7 @@ class Prompt:
         sheet = self._sheet(rows, size)
         if rows.room < _FEWEST_COLUMNS or sheet.left < min(len(sheet.subject), _FEWEST_ROWS):
             head = rows.head(*self._title())
+            # guards: small-screen
             return [Page((head, *rows.own(_NARROW)), self._keys(rows), decides=False)]
         if len(sheet.subject) <= sheet.left and not sheet.hidden:
             lines = (rows.head(*self._title()), *sheet.remarks, *sheet.subject)
@@ -313,13 +318,13 @@ class Prompt:
             for style, part in parts:
                 shown = rows.cut(part, min(most, max(size.rows // 3 - len(remarks), 0)))
                 remarks += [self._paint(style, row) for row in shown]
-                hidden += part if len(shown) < len(part) else []
+                hidden += part if len(shown) < len(part) else []  # guards: cut-shown-whole
             left = size.rows - used - len(remarks)
             if left >= min(len(subject), _MANY_ROWS):
                 break
         if rows.head_cuts(*self._title()):
             hidden = [*rows.labelled("tool: ", self._ask.name or ""), *hidden]
-        if self._shown_scope(rows) != self._scope():
+        if self._shown_scope(rows) != self._scope():  # guards: scope-shown-whole
             hidden += rows.labelled("[a] allows in this run: ", self._scope())
         return _Sheet(subject, remarks, hidden, left)
 
@@ -334,7 +339,7 @@ class Prompt:
             more = f"… {count(len(subject) - left + 1, 'more line')}"
             seen = f"… {count(end - again, 'line')}, shown before"
             first = [*subject[: left - 1], *rows.own(more)]
-            last = [*subject[:again], *rows.own(seen), *subject[end:]]
+            last = [*subject[:again], *rows.own(seen), *subject[end:]]  # guards: long-command-start
             between = subject[left - 1 : end]
         yield [*sheet.remarks, *first]
         keys = len(self._keys(rows, allow=False, more=True))
@@ -358,6 +363,7 @@ class Prompt:
         ask = self._ask
         title = ask.title or ""
         if title:  # a line break in a path is a part of it
+            # guards: path-line-break
             lines = [relative(title, self._cwd)] if ask.kind in _FILES else title.split("\n")
             yield from rows.barred(lines, {"": "strong"})
         changes = [part for line in ask.detail for part in line.split("\n")]

@@ -39,7 +39,7 @@ class Echo:
         # The terminal may be gone.
         with self._lock, suppress(OSError, ValueError, termios.error):
             terminal = self._out.fileno()
-            if self._held or not _is_in_front(terminal):
+            if self._held or not _is_in_front(terminal):  # guards: echo-kept-on
                 return
             modes = termios.tcgetattr(terminal)
             if modes[_LOCAL_MODES] & termios.ECHO:
@@ -62,13 +62,13 @@ class Echo:
 
     def close(self) -> None:
         """Restore the terminal's modes, and what Ctrl-Z does."""
-        self.on()
+        self.on()  # guards: echo-restored
         if signal.getsignal(signal.SIGTSTP) == self._suspend:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
 
     def _suspend(self, _number: int, _frame: FrameType | None) -> None:
         self._held = True
-        self.on()
+        self.on()  # guards: echo-before-stop
         os.kill(os.getpid(), signal.SIGSTOP)
         self._held = False  # continued: the next frame switches it off again
 
@@ -180,7 +180,7 @@ class Screen:
             self._erase()
             return
         if self._echo is not None:
-            self._echo.off()
+            self._echo.off()  # guards: echo-off
         before, self._status = self._status, self._wanted
         former, self._width = self._width, self._columns()
         if self._width != former or (self._wanted != before and "\n" in before + self._wanted):

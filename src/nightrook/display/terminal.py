@@ -88,6 +88,7 @@ class Layout:
 
     def _rows(self, head: str, rest: str, right: str, room: int) -> list["_Row"]:
         """The rows of a line that is too long; a short right side stays beside the first."""
+        # guards: row-redacted
         text = self._redact(head + rest)  # before a break can split a secret
         blank = len(text) - len(text.lstrip())
         is_short = cells.width(right) <= room // 3

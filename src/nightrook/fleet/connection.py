@@ -252,7 +252,7 @@ class _Client(Client):
 
 
 async def _connect(address: Address) -> Connection:
-    client = _Client()
+    client = _Client()  # guards: failed-connect-closed
     problems: list[str] = []
 
     async def keep(error: Exception) -> None:

@@ -77,7 +77,7 @@ class Mirror:
             self.missing[log] = size
             return Written.BEYOND
         known = data[: size - offset]
-        if known and not self._is_here(log, offset, known):
+        if known and not self._is_here(log, offset, known):  # guards: differing-bytes-refused
             return self._refuse(f"{FILES[log]} was sent again with other bytes at {offset}")
         new = data[len(known) :]
         if not new:

@@ -37,7 +37,7 @@ def open_sealed(key: bytes, sealed: bytes, name: str) -> bytes:
         plain = SecretBox(key).decrypt(sealed)
     except (CryptoError, ValueError, TypeError) as error:
         raise SealError(f"{name} cannot be opened: {error}") from error
-    if plain[:_NAME_BYTES] != _digest(name):
+    if plain[:_NAME_BYTES] != _digest(name):  # guards: part-not-another
         raise SealError(f"{name} cannot be opened: it is another part")
     return plain[_NAME_BYTES:]
 

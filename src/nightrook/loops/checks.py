@@ -25,7 +25,7 @@ async def run_check(command: str, *, cwd: str, timeout_s: float, marker: str) ->
         command=command,
         ok=ended.exit_code == 0 and not late,
         exit_code=ended.exit_code,
-        stopped="timed_out" if late else None,
+        stopped="timed_out" if late else None,  # guards: late-check-fails
         duration_s=time.monotonic() - started,
         output=text,
     )

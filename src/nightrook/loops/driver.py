@@ -136,7 +136,7 @@ class Loop:
                 self._progress.state = self.state.reopened(self.effects.steady())
                 self._progress.save()
                 self._progress.emit(_started(self, resumed=self._resumed))
-                if not await self._recover():
+                if not await self._recover():  # guards: checks-before-paying
                     await self._check_first()
                 while self.state.end is None:
                     await self._step()

@@ -104,6 +104,7 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     def options_for(self, agent: str) -> RunOptions:
         """The options of runs: those of `run`, without what another agent does not know."""
+        # guards: loop-cost-holds
         options = replace(self.run, max_cost_unchecked=not self.needs_cost)
         if agent == self.run.agent:
             return options

@@ -58,6 +58,7 @@ def _names(text: str) -> set[str]:
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
     # In one pass: text of an agent or a check is never read as a template.
+    # guards: no-template-of-others
     return _VARIABLE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
@@ -70,6 +71,6 @@ def _combine(prompt: str, output: str, feed: str) -> str:
 def _bounded(text: str, most: int) -> str:
     """The last part of a text, in bytes: errors come last."""
     data = text.encode("utf-8", "replace")
-    if len(data) <= most:
+    if len(data) <= most:  # guards: fed-back-bounded
         return text
     return "[...]\n" + data[-most:].decode("utf-8", "ignore")

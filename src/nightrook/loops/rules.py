@@ -72,7 +72,7 @@ def after_first_checks(moment: Moment, checks: Sequence[Check]) -> Decision | No
     None means that the loop continues.
     """
     decision = None
-    if broken := _broken(checks, moment.state.iterations):
+    if broken := _broken(checks, moment.state.iterations):  # guards: broken-check-first
         decision = _cannot_check(moment, broken, _BEFORE_PAYING)
     elif _is_done_already(moment, checks):
         decision = _finish(moment, "done", "every check passes already", _passed(checks))
@@ -82,7 +82,7 @@ def after_first_checks(moment: Moment, checks: Sequence[Check]) -> Decision | No
 def _is_done_already(moment: Moment, checks: Sequence[Check]) -> bool:
     """Whether the checks pass, and the agent has said that it is done, if it was asked to."""
     last = moment.state.last
-    if last is not None and last.problem is not UNSET:
+    if last is not None and last.problem is not UNSET:  # guards: uncommitted-not-done
         return False  # its changes are not committed yet
     said_done = last is not None and last.report.said_done
     passes = bool(checks) and all(check.ok for check in checks)
@@ -98,6 +98,7 @@ def _first(rules: Sequence[tuple[str, Rule]], moment: Moment) -> Decision:
 
 def is_done(plan: LoopPlan, attempt: Attempt) -> bool:
     """Whether the goal is met: the agent says so, if it was asked to, and every check passes."""
+    # guards: checks-ran, checks-and-words
     if len(attempt.checks) < len(plan.goal.checks) or not attempt.checks_pass:
         return False
     if plan.goal.needs_answer:
@@ -163,7 +164,7 @@ def _limit(moment: Moment) -> Decision | None:
     if report.status != "limited":
         return None
     evidence = ("the agent reported when the limit ends",) if report.reset_from_field else ()
-    is_final = bool(report.needs_payment)
+    is_final = bool(report.needs_payment)  # guards: no-wait-for-credit
     return _wait_for_provider(
         moment, report.sentence, report.resets_at, evidence, is_final=is_final
     )
@@ -253,7 +254,7 @@ def _ceilings(moment: Moment) -> Decision | None:
 
 def _unknown_cost(moment: Moment) -> Decision | None:
     report = moment.last.report
-    if not report.cost_unknown:
+    if not report.cost_unknown:  # guards: unknown-price-ends-loop
         return None
     reason = f"{report.sentence}; start the loop with --max-cost-unchecked to leave it out"
     return msgspec.structs.replace(_finish(moment, "ceiling", reason), ceiling="cost")
@@ -272,7 +273,7 @@ def _denials(moment: Moment) -> Decision | None:
     denied = {attempt.report.denials for attempt in row}
     if len(row) < most or len(denied) != 1 or not (rules := denied.pop()):
         return None
-    allow = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)
+    allow = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)  # guards: loop-rule-quoted
     reason = f"the same tools were denied {most} times; allow them with {allow}"
     return _finish(moment, "no_progress", reason, rules)
 

@@ -116,4 +116,4 @@ def _cwd_in_worktree(folder: LoopFolder, cwd: str) -> str:
         return str(folder.worktree)
     matching = Path(folder_in(folder.worktree, cwd, source.top))
     matching.mkdir(parents=True, exist_ok=True)  # it may not be in the last commit
-    return str(matching)
+    return str(matching)  # guards: matching-subfolder

@@ -116,6 +116,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     def outcome(self) -> Outcome | Literal["not_done"]:
         """The status of its run; `not_done` if the run succeeded and a check failed."""
         status = self.report.status
+        # guards: failed-check-no-success
         return "not_done" if status == "success" and not self.checks_pass else status
 
     @property
@@ -126,6 +127,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def counts(self) -> bool:
         """Whether it counts as an iteration: a run that a limit or the network ended does not."""
+        # guards: limited-run-uncounted
         return self.report.status != "limited" and not self.transient
 
     @property

@@ -162,7 +162,7 @@ class OpenLedger(Ledger):
         self._total_costs[parent] = now
         if parent is None:
             self.total_usd = dollars(now)
-        return None if before is None or now < before else now - before
+        return None if before is None or now < before else now - before  # guards: resumed-cost
 
     def _take_count(self, models: Sequence[ModelUsage], spent: Sequence[ModelUsage] | None) -> int:
         """Take over the agent's count of all tokens and return how much it grew.
@@ -236,7 +236,7 @@ class OpenLedger(Ledger):
     def _keep(self, id: str, entry: Entry) -> None:
         """Keep a message, for it may be reported again; the oldest are valued and let go."""
         self._entries[id] = entry
-        if len(self._entries) <= _MOST_ENTRIES:
+        if len(self._entries) <= _MOST_ENTRIES:  # guards: messages-bounded
             return
         self._estimate()
         for old in list(islice(self._entries, _MOST_ENTRIES // 2)):

@@ -383,7 +383,7 @@ def _said(state: _Growing, event: Text, record: Record) -> None:
         return
     state.texts.append(event.text)
     state.text_size += len(event.text)
-    while state.text_size > _MOST_TEXT and len(state.texts) > 1:
+    while state.text_size > _MOST_TEXT and len(state.texts) > 1:  # guards: text-bounded
         state.text_size -= len(state.texts.pop(0))
     state.asks.clear()
     state.retrying = None  # the model has answered
@@ -392,7 +392,7 @@ def _said(state: _Growing, event: Text, record: Record) -> None:
 def _error(state: _Growing, event: Error, record: Record) -> None:
     state.errors_reported += 1
     state.errors.append(event)
-    del state.errors[:-_MOST_ERRORS]
+    del state.errors[:-_MOST_ERRORS]  # guards: errors-bounded
 
 
 def _unknown(state: _Growing, event: Unknown, record: Record) -> None:

@@ -125,7 +125,7 @@ def no_prices(model: str, at: float | None) -> None:
 
 def credible(usd: float | None) -> float | None:
     """Return a cost that an agent reported; None for one that no run can have, as -5 or 1e308."""
-    return usd if usd is not None and 0 <= usd <= _MOST_USD else None
+    return usd if usd is not None and 0 <= usd <= _MOST_USD else None  # guards: possible-cost
 
 
 def nano(dollars: float) -> int:

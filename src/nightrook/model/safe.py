@@ -5,7 +5,7 @@ from functools import cache
 
 # C0 and C1 controls, DEL, and what reorders or hides text: bidirectional controls, line and
 # paragraph separators, lone surrogates, tags. Zero-width joiners stay: emoji and Indic need them.
-_UNSAFE = re.compile(
+_UNSAFE = re.compile(  # guards: no-escape, no-reordering
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -28,7 +28,7 @@ def uncoloured(text: str) -> str:
 
 def safe_line(text: str) -> str:
     """Make text safe as `safe` does, and keep it on one line."""
-    return safe(text).replace("\n", " ").replace("\t", " ")
+    return safe(text).replace("\n", " ").replace("\t", " ")  # guards: one-line
 
 
 def defused(text: str, *, headings: bool = False) -> str:
@@ -36,7 +36,7 @@ def defused(text: str, *, headings: bool = False) -> str:
 
     `headings` is for a service that makes headings of lines that start with `---` or the like.
     """
-    text = _ci_start().sub(r"\g<0> ", _ci_command().sub(r"\g<0> ", text))
+    text = _ci_start().sub(r"\g<0> ", _ci_command().sub(r"\g<0> ", text))  # guards: no-ci-command
     return _ci_heading().sub(" ", text) if headings else text
 
 

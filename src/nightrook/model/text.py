@@ -25,7 +25,7 @@ def suggested(*words: str) -> str:
     """A command of rook to type or paste; each word is quoted for a shell if it needs to be."""
     import shlex  # so that --help stays quick
 
-    return shlex.join(["rook", *words])
+    return shlex.join(["rook", *words])  # guards: command-quoted
 
 
 def were(number: int, what: str) -> str:

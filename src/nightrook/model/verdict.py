@@ -221,7 +221,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
     quota, tool = state.quota_errors, state.unfinished_tool
-    denied = {*state.denials, *known.refused}
+    denied = {*state.denials, *known.refused}  # guards: refused-counts-as-denied
     return msgspec.structs.replace(
         known,
         heard=state.heard,
@@ -294,6 +294,7 @@ def _stuck(facts: Facts) -> bool:
 
 def _incomplete(facts: Facts) -> bool:
     cut_off = facts.truncated and facts.stopped_for != "finished"
+    # guards: broken-answer
     partial = facts.reason in _PARTIAL_ANSWERS or (facts.broken_answer and facts.ok is True)
     return not facts.finished or cut_off or partial or facts.cut_tasks > 0
 
@@ -305,6 +306,7 @@ def _ended_by_refusal(facts: Facts) -> bool:
 def _failed_unreported(facts: Facts) -> bool:
     # What a command prints may look like an error of the agent, which then continues.
     gave_up = facts.agent_exit_code not in (None, 0) and not facts.was_stopped
+    # guards: stderr-of-finished-run
     return facts.failure is not None and gave_up and not facts.finished
 
 
@@ -322,7 +324,7 @@ def _denied(facts: Facts) -> bool:
 
 
 _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
-    ("incomplete", lambda facts: facts.tampered is not None),
+    ("incomplete", lambda facts: facts.tampered is not None),  # guards: tampered-no-success
     ("lost", lambda facts: facts.lost_worker is not None),
     ("incomplete", _died_unseen),
     ("not_started", _not_started),

@@ -30,7 +30,7 @@ def run_command(command: str, report: Report) -> CommandEnd:
     except OSError as error:
         return CommandEnd("", f"it cannot run: {error.strerror or error}")
     output = ended.output.decode("utf-8", "replace")
-    if ended.timed_out:
+    if ended.timed_out:  # guards: end-command-timeout
         return CommandEnd(output, f"it was stopped after {MOST_S:g}s")
     if ended.exit_code == 0:
         return CommandEnd(output, None)

@@ -15,6 +15,6 @@ def notification(report: Report, environ: Mapping[str, str]) -> str:
     tmux does that with `set -g allow-passthrough on`, and ignores it otherwise. Terminals that do
     not know the sequence ignore it.
     """
-    text = safe_line(f"{title(report)} · {body(report)}")
+    text = safe_line(f"{title(report)} · {body(report)}")  # guards: desktop-text-safe
     sequence = f"\x1b]9;{text}{_BELL}"
     return f"\x1bPtmux;\x1b{sequence}\x1b\\" if environ.get("TMUX") else sequence

@@ -41,7 +41,7 @@ def send(urls: Sequence[str], report: Report) -> str | None:
     if not is_installed():
         return MISSING
     message = Message(tuple(urls), title(report), body(report))
-    ended = asyncio.run(
+    ended = asyncio.run(  # guards: sender-imports
         run_guarded(
             # Without -P, Python would import from the project's folder.
             [sys.executable, "-P", "-m", "nightrook.notify.sender"],

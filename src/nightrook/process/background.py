@@ -82,7 +82,7 @@ def _become_runner(
     """Do the work, without the terminal; this process does nothing else."""
     code = 1
     try:
-        os.setsid()
+        os.setsid()  # guards: background-session
         _leave_terminal()
         system.become_subreaper()  # what a killed recorder leaves behind becomes ours
         work(lambda report: pipe.send(_Message(report=msgspec.Raw(msgspec.json.encode(report)))))
@@ -105,7 +105,7 @@ def _leave_terminal() -> None:
     for number in (0, 1, 2):
         os.dup2(nothing, number)
     for number in system.open_files():  # where they are not listed, inherited ones stay open
-        if number > 2 and _is_inherited(number):
+        if number > 2 and _is_inherited(number):  # guards: background-inherits-nothing
             os.close(number)
 
 

@@ -17,5 +17,5 @@ _PACKAGE = Path(__file__).parent.parent
 
 def bare_python(module: str) -> list[str]:
     """The command that calls `main` of a module of this folder; more arguments may follow."""
-    start = [sys.executable, "-I", "-S", "-c", _BOOT]
+    start = [sys.executable, "-I", "-S", "-c", _BOOT]  # guards: recorder-imports
     return [*start, module, str(_PACKAGE), str(_PACKAGE / "process")]

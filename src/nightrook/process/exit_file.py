@@ -24,7 +24,7 @@ class ExitFile:
         self._unfinished = f"{name}.part"
         self._fd = open_plain(self._unfinished, _FRESH, folder)
         try:
-            os.write(self._fd, b" " * _RESERVED)
+            os.write(self._fd, b" " * _RESERVED)  # guards: exit-space-reserved
         except OSError:
             return
 
@@ -32,18 +32,20 @@ class ExitFile:
         """Write the fields as JSON, to the disk, and give the file its name."""
         import json  # the start of the agent does not wait for it
 
+        # guards: exit-file-in-place
         if not self._is_in_place():  # the agent put another file there
             self._replace()
         data = json.dumps(fields).encode() + b"\n"
         try:
             os.pwrite(self._fd, data, 0)
             os.ftruncate(self._fd, len(data))
-            os.fsync(self._fd)
+            os.fsync(self._fd)  # guards: exit-synced
         except OSError as error:
+            # guards: exit-on-full-disk
             if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
                 raise
         os.rename(self._unfinished, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        os.fsync(self._folder)
+        os.fsync(self._folder)  # guards: exit-name-synced
 
     def _is_in_place(self) -> bool:
         try:

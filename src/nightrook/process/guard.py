@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Run as a separate process; its last arguments are a process id and the command."""
     starter, *command = sys.argv[4:]
-    system.become_subreaper()
+    system.become_subreaper()  # guards: check-descendants
     wake = _wake_at_signals()
     starter_fd = system.end_descriptor(int(starter))
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # guards: check-input-closed
         command, stdin=subprocess.DEVNULL, stdout=2, stderr=2, start_new_session=True
     )
     process.returncode = 0  # its exit status is collected by `trees.reap`
@@ -38,7 +38,7 @@ def main() -> NoReturn:
         poll.register(fd, select.POLLIN)
     while leader not in ended:
         fds = {fd for fd, _ in poll.poll()}
-        if fds != {wake} or signal.SIGTERM in os.read(wake, 4096):
+        if fds != {wake} or signal.SIGTERM in os.read(wake, 4096):  # guards: check-ends-with-loop
             break
         ended |= trees.reap()
     _kill_tree(leader)

@@ -48,7 +48,7 @@ async def run_guarded(
     ended = asyncio.ensure_future(asyncio.to_thread(guard.wait))
     try:
         # Wait for the process, not for the end of its output: a child may keep that open.
-        await asyncio.wait({ended}, timeout=timeout_s)
+        await asyncio.wait({ended}, timeout=timeout_s)  # guards: check-timeout
         late = not ended.done()
     finally:
         await asyncio.shield(asyncio.to_thread(guard.end))
@@ -73,7 +73,7 @@ class GuardProcess:
         marker: str,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        trees.kill_marked(marker)
+        trees.kill_marked(marker)  # guards: earlier-check-cleaned
         self._marker = marker
         self._process = subprocess.Popen(
             [*bare_python("guard"), str(os.getpid()), *command],
@@ -107,7 +107,7 @@ class GuardProcess:
         except subprocess.TimeoutExpired:  # someone has stopped it
             self._process.kill()
             self._process.wait()
-        if self._process.returncode != 0:
+        if self._process.returncode != 0:  # guards: killed-guard-cleaned
             trees.kill_marked(self._marker)
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class _Tail:
         """Read everything that is available."""
         try:
             while piece := os.read(self._fd, _PIECE):
-                self.kept = (self.kept + piece)[-_MOST_OUTPUT:]
+                self.kept = (self.kept + piece)[-_MOST_OUTPUT:]  # guards: check-output-bounded
         except BlockingIOError:
             return
         asyncio.get_running_loop().remove_reader(self._fd)

@@ -19,6 +19,7 @@ def is_alive(pid: int, ticks: int | None) -> bool:
         found = system.stat(pid)
         if found is None or not found.is_alive:
             return False
+        # guards: process-id-reused
         return ticks is None or system.is_same_start(ticks, found.start)
     try:
         os.kill(pid, 0)
@@ -31,4 +32,5 @@ def is_alive(pid: int, ticks: int | None) -> bool:
 
 def is_same_process(pid: int, ticks: int | None) -> bool:
     """Whether the process that a run names lives; with unknown ticks it may be another one."""
+    # guards: start-time-required
     return (ticks is not None or not system.is_available()) and is_alive(pid, ticks)

@@ -54,7 +54,7 @@ def installed(
                 path=path, problem=f"did not print its version within {patience_s:g} s"
             )
         finally:
-            _end(process)
+            _end(process)  # guards: version-program-ended
     found = _VERSION.search(out[:_MOST_READ].decode("utf-8", "replace"))
     if found is None:
         return Installed(path=path, problem=f"prints no version (exit {process.returncode})")

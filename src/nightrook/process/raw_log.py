@@ -84,10 +84,10 @@ class Log:
         while done < len(data):
             try:
                 rest = memoryview(data)[done:] if done else data
-                done += os.pwrite(self._fd, rest, self.size + done)
+                done += os.pwrite(self._fd, rest, self.size + done)  # guards: own-position
             except InterruptedError:
                 continue
-            except OSError:
+            except OSError:  # guards: recorder-on-full-disk
                 break
         return done
 
@@ -101,7 +101,7 @@ class Log:
         if self._gap:
             self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
         with suppress(OSError):
-            self.sync()
+            self.sync()  # guards: closed-log-synced
         os.close(self._fd)
 
     def sync(self) -> None:

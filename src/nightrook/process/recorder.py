@@ -108,7 +108,7 @@ class Recorder:
 
     def run(self) -> None:
         """Start the agent, record it, end it and write how it ended."""
-        system.become_subreaper()
+        system.become_subreaper()  # guards: orphans-adopted
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
@@ -131,7 +131,7 @@ class Recorder:
         _ring()
         while self._at_work():
             self._turn()
-        self._drain()
+        self._drain()  # guards: pipes-drained
         self._over = True
         self._told_to_sync.set()
         syncing.join()
@@ -164,8 +164,9 @@ class Recorder:
                 stderr=pipes[1][1],
                 cwd=plan["cwd"],
                 env=plan["environment"],
-                start_new_session=True,
+                start_new_session=True,  # guards: agent-session
                 restore_signals=True,
+                # guards: agent-umask
                 umask=self._umask,  # our own umask is for our files
             )
         except OSError as error:
@@ -195,6 +196,7 @@ class Recorder:
     def _at_work(self) -> bool:
         """Whether the leader lives, its pipes are still read, or a process of its tree is left."""
         now = time.monotonic()
+        # guards: unkillable-process
         if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:
             return False
         if self._status is None:
@@ -219,7 +221,7 @@ class Recorder:
                 self._reap()
             elif fd == self._runner_fd:
                 self._poll.unregister(fd)
-                self._stop("runner_gone", at_once=True)
+                self._stop("runner_gone", at_once=True)  # guards: ends-with-runner
         if self._steps or self._deadline is not None:
             self._keep_time()
         if self._owes_answer:
@@ -294,7 +296,7 @@ class Recorder:
             data = b""
         if not data:
             self._poll.unregister(0)
-            self._stop("runner_gone", at_once=True)
+            self._stop("runner_gone", at_once=True)  # guards: ends-with-runner
             return
         *lines, self._commands = (self._commands + data).split(b"\n")
         for line in lines:
@@ -375,7 +377,7 @@ class Recorder:
     def _keep_syncing(self) -> None:
         """Sync the logs to the disk every second and on request, apart from the reading."""
         while not self._over:
-            self._told_to_sync.wait(_SYNC_S)
+            self._told_to_sync.wait(_SYNC_S)  # guards: silent-log-synced
             self._told_to_sync.clear()
             self._sync()
 
@@ -455,7 +457,7 @@ def _read_exactly(size: int) -> bytes:
 
 def main() -> NoReturn:
     """Run as a separate process."""
-    umask = os.umask(0o077)
+    umask = os.umask(0o077)  # guards: recorder-umask
     os.set_blocking(1, False)
     Recorder(_read_plan(), umask).run()
     gc.freeze()  # searching all modules for garbage takes a tenth of a recorder's CPU time

@@ -73,6 +73,7 @@ class RecorderProcess:
                 bufsize=0,
                 pass_fds=[plan.stdin] if isinstance(plan.stdin, int) else (),
                 env={"PATH": os.defpath, trees.RECORDS: self._marker},
+                # guards: recorder-session
                 start_new_session=True,  # from the first moment, so that Ctrl-C does not reach it
             )
         except OSError as error:
@@ -140,7 +141,7 @@ class RecorderProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_KILLED_S)
             code = None
-        if code != 0:
+        if code != 0:  # guards: killed-recorder-cleaned
             trees.kill_marked(self._marker, adopted_since=self.ticks)
 
     def _command(self, words: bytes) -> None:
@@ -151,7 +152,7 @@ class RecorderProcess:
     def _wake(self) -> None:
         """Continue a recorder that was stopped; one that works does not notice."""
         with suppress(OSError):
-            self._process.send_signal(signal.SIGCONT)
+            self._process.send_signal(signal.SIGCONT)  # guards: stopped-recorder
 
     def _say(self, words: bytes) -> None:
         """Send a command, which is short; one for which there is no room is never answered."""

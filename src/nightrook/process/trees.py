@@ -100,7 +100,7 @@ def terminate(pids: Iterable[int]) -> None:
     """Ask processes to end; a stopped one is woken to hear it."""
     pids = list(pids)
     send(pids, signal.SIGTERM)
-    send(pids, signal.SIGCONT)
+    send(pids, signal.SIGCONT)  # guards: stopped-continued
 
 
 def reap() -> dict[int, int]:
@@ -123,7 +123,7 @@ def reap() -> dict[int, int]:
 def kill(find: Callable[[], list[int]], within_s: float = _MOST_S) -> list[int]:
     """Kill the processes found, until none is left or time is up; return those that are left."""
     until = time.monotonic() + within_s
-    while (left := find()) and time.monotonic() < until:
+    while (left := find()) and time.monotonic() < until:  # guards: killing-ends
         send(left, signal.SIGKILL)
         time.sleep(_PAUSE_S)
     return left
@@ -142,6 +142,6 @@ def kill_marked(
         agents = marked(marker)
         below = descendants(*agents) if agents else []
         ours = adopted(marker, adopted_since) if adopted_since is not None else []
-        return list({*agents, *below, *ours})
+        return list({*agents, *below, *ours})  # guards: unmarked-child, subreaper-left-behind
 
     return kill(find, within_s)

@@ -95,7 +95,7 @@ _Scope = tuple[str | None, str | None, tuple[str, ...]]
 
 def _scope(ask: Ask) -> _Scope:
     """What `always` covers: a call by the same rule, in the same folder, under the same notes."""
-    return ask.always, ask.cwd, ask.notes
+    return ask.always, ask.cwd, ask.notes  # guards: always-same-folder
 
 
 class _Open(NamedTuple):
@@ -216,8 +216,9 @@ class Dialogue:
 
         if _scope(ask) in self._always or self._control.permits(ask):
             decide(Decision(allow=True, by="rule"))
+        # guards: questions-bounded, unanswerable-denied
         elif ask.about == "other" or self._questions.is_full or not self._has_answerer():
-            decide(Decision(allow=False, by="nobody"))
+            decide(Decision(allow=False, by="nobody"))  # guards: nobody-denies
         else:
             self._open_question(self._question(ask, event, record), decide)
 
@@ -227,7 +228,7 @@ class Dialogue:
     def _question(self, ask: Ask, event: PermissionRequested, record: Record) -> OpenQuestion:
         now = time.time()
         return OpenQuestion(
-            id=str(record.seq),
+            id=str(record.seq),  # guards: question-id
             ask=ask,
             tool_id=event.tool_id,
             opened_at=now,
@@ -256,9 +257,9 @@ class Dialogue:
         return read_at(self._folder.path, "stdout", record.offset, record.length)
 
     async def _asked(self, question: OpenQuestion) -> None:
-        decision = Decision(allow=False, by="nobody")
+        decision = Decision(allow=False, by="nobody")  # guards: failing-function-denies
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self._timeout_s):  # guards: late-answer-denied
                 if self._answer is None:
                     await asyncio.Event().wait()  # for another process, which cancels this
                 else:

@@ -66,10 +66,11 @@ def finish(
     verdict = judge(state, facts)
     if folder is None:
         return verdict
-    folder.release()
+    folder.release()  # guards: verdict-space-freed
     info = verdict_info(verdict, state or RunState(), exit)
     try:
         try:
+            # guards: changed-answer-unsaved
             if facts.tampered is None:  # nobody knows who wrote the answer of a changed log
                 folder.write_output(run_answer(folder.path, state))
         finally:  # a full disk may have no room for the answer, but for the verdict
@@ -129,7 +130,7 @@ def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
         started=exit.started,
         complaint=None if exit.complaint == _DIED else exit.complaint,
         missing_program=exit.missing_program,
-        recorder_died=died,
+        recorder_died=died,  # guards: dead-recorder
         agent_exit_code=code,
         signal=exit.signal,
         stopped_for=recorded if recorded == "timed_out" else known.stopped_for or recorded,
@@ -149,7 +150,7 @@ def _changed_size(folder: RunFolder, exit: ExitInfo) -> str | None:
 
 def _sum(*counts: int | None) -> int | None:
     known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    return sum(known) if len(known) == len(counts) else None  # guards: lost-is-unknown
 
 
 def _with_decisions(known: Facts, folder: RunFolder | None) -> Facts:

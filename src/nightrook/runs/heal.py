@@ -27,7 +27,7 @@ _SETTLE_LOOK_S = 0.05
 def healed(folder: RunFolder) -> RunFolder:
     """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
     if heal(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
-        trees.kill_marked(str(folder.path))
+        trees.kill_marked(str(folder.path))  # guards: healed-run-ended
     return folder
 
 
@@ -47,7 +47,7 @@ def heal(
         info = folder.info()
         if info is None or info.fleet is not None or folder.verdict() is not None:
             return False
-        if at_work(info, alive):
+        if at_work(info, alive):  # guards: living-run-unhealed
             return False
         return _finish(folder, info, now, prices).facts.unsaved is None
     except NightrookError:
@@ -100,6 +100,7 @@ def ask_to_stop(folder: RunFolder) -> None:
     if info is not None and info.fleet is not None:
         raise NightrookError(f"run {folder.name!r} runs on a fleet, not here")
     pid = info.recorder_pid if info else None
+    # guards: own-recorder-stopped
     if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
         raise NightrookError(f"run {folder.name!r} is not running")
     os.kill(pid, signal.SIGTERM)

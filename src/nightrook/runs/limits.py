@@ -43,10 +43,12 @@ def passed_limit(
     if timed_out:
         return PassedLimit(kind="time", allowed=options.timeout)
     spent = ledger.spent_usd if options.max_cost is not None else None
+    # guards: max-cost
     if options.max_cost is not None and spent is not None and spent > options.max_cost:
         return PassedLimit(kind="cost", used=spent, allowed=options.max_cost)
-    if needs_cost and spent is None and ledger.has_usage:
+    if needs_cost and spent is None and ledger.has_usage:  # guards: unknown-price-stops
         return PassedLimit(kind="cost", allowed=options.max_cost)
+    # guards: max-tokens
     if options.max_tokens is not None and ledger.tokens.total > options.max_tokens:
         return PassedLimit(kind="tokens", used=ledger.tokens.total, allowed=options.max_tokens)
     if options.max_turns is not None and ledger.steps > options.max_turns:
@@ -68,7 +70,7 @@ def refuse_unheld_budget(agent: Agent | None, options: RunOptions, *, via: str |
         why = way.unbudgeted if way is not None else agent.unbudgeted
     elif agent is not None and agent.capabilities.cost == "yes":
         return  # it stops at the limit itself
-    if why is not None:
+    if why is not None:  # guards: budget-holds
         raise UnheldBudgetError(
             f"--max-cost cannot hold: {why}; use --timeout, or add --max-cost-unchecked to run "
             "without this limit"

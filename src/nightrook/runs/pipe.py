@@ -185,7 +185,7 @@ class Spool:
     def add(self, logged: int, unlogged: bytes, at: float) -> None:
         """Note the size of the log, and keep what it could not take."""
         self._logged = logged
-        if unlogged and self._readers:
+        if unlogged and self._readers:  # guards: unlogged-for-readers
             self._unlogged.append(_Unlogged(logged, unlogged, at))
             self.unread += len(unlogged)
 
@@ -298,7 +298,7 @@ class _Input:
         Linux refuses to watch a plain file; macOS accepts it and never reports its end.
         """
         try:
-            if S_ISREG(os.fstat(self._fd).st_mode):
+            if S_ISREG(os.fstat(self._fd).st_mode):  # guards: plain-file-end
                 return False
             loop.add_reader(self._fd, self._wake)
         except OSError:

@@ -140,5 +140,5 @@ class PipedInput:
         """Wait until a descriptor can be used; False if the agent ended first."""
         poll = select.poll()
         poll.register(fd, event)
-        poll.register(self._stopped, select.POLLIN)
+        poll.register(self._stopped, select.POLLIN)  # guards: input-stops
         return all(ready != self._stopped for ready, _ in poll.poll())

@@ -125,7 +125,7 @@ def refuse_unheld_run(options: RunOptions) -> None:
 def _options_to_resume(agent: Agent, before: EarlierRun, options: RunOptions) -> RunOptions:
     """The options with the folder and program of the resumed run; refuse what cannot be resumed."""
     before.check_agent(agent.name)
-    before.check_session()
+    before.check_session()  # guards: session-no-option
     if agent.capabilities.resume == "no":
         raise UnsupportedError(agent.name, "cannot resume a session", "start a new run")
     options = replace(options, cwd=_folder_to_resume(before, options))
@@ -144,7 +144,7 @@ def _whole_prompt(agent: Agent, prompt: str, data: str) -> str:
     """The prompt and what is piped to it; alone, that is the prompt."""
     whole = agent.with_stdin(prompt, data) if prompt and data else prompt or data
     limit = agent.prompt_limit
-    if limit.size_of(whole) > limit.most:
+    if limit.size_of(whole) > limit.most:  # guards: oversized-prompt
         raise UnsupportedError(
             agent.name,
             f"takes at most {limit.most:,} {limit.unit} of prompt and piped input",
@@ -214,7 +214,7 @@ def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
     ways = [_way(agent, via)] if via is not None else agent.ways
     found = next((way.name for way in ways if way.asks), None)
     can_ask = found is not None or agent.control is not None
-    if can_ask and stream:
+    if can_ask and stream:  # guards: only-askers-ask
         return found
     how = f" via {via}" if via is not None else ""
     what = "plain text cannot be answered" if can_ask else f"{agent.name} cannot ask{how}"

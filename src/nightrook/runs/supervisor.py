@@ -164,7 +164,7 @@ class Supervisor:
         self._feed.ring()
 
     def _tick(self) -> None:
-        if self._recorder.is_unresponsive:
+        if self._recorder.is_unresponsive:  # guards: unresponsive-recorder
             self._recorder.abandon()
         self._silence.look()
         self._decide()
@@ -174,7 +174,7 @@ class Supervisor:
         results = len(self._feed.state.results)
         if results > self._synced_results:
             self._synced_results = results
-            self._recorder.sync()
+            self._recorder.sync()  # guards: result-synced
         if self._dialogue is not None:
             for record in records if self.stop_reason is None else ():
                 self._dialogue.take(record, self._feed.answered)

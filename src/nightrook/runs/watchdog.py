@@ -40,7 +40,7 @@ class Silence:
     def look(self) -> None:
         """Start again if the machine slept since the last look: the agent could not write."""
         difference = self._wall() - self._steady()
-        if abs(difference - self._difference) > _JUMP_S:
+        if abs(difference - self._difference) > _JUMP_S:  # guards: sleep-is-no-silence
             self.end()
         self._difference = difference
 

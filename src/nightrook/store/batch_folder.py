@@ -128,7 +128,7 @@ class BatchFolder(ProcessFolder):
         try:
             with explained(self.path / _RESULTS):
                 os.write(fd, _encode(result) + b"\n")
-                os.fsync(fd)
+                os.fsync(fd)  # guards: task-synced
         finally:
             os.close(fd)
 

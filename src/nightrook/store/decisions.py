@@ -58,7 +58,7 @@ def read(folder: RunFolder) -> dict[str, Decided]:
 
 def denied_by_person(folder: RunFolder) -> frozenset[str]:
     """The ids of the calls to which a person said no."""
-    return frozenset(
+    return frozenset(  # guards: denied-by-rook
         made.tool_id
         for made in read(folder).values()
         if made.tool_id is not None and made.decision.by == "person" and not made.decision.allow

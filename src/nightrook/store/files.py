@@ -11,8 +11,8 @@ from stat import S_IMODE, S_ISDIR, S_ISREG
 
 from nightrook.model.errors import DamagedRunError, RunFolderError, UnsafeRunError
 
-_FOLDER_MODE = 0o700
-_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700  # guards: private-folders
+_FILE_MODE = 0o600  # guards: private-files
 _MOST = 256 * 1024 * 1024  # of a file that is read whole; a long prompt is far smaller
 _CHUNK = 1024 * 1024
 _GLANCE = 64 * 1024
@@ -23,8 +23,10 @@ MISSING = "is missing"
 
 # O_NONBLOCK: a pipe or a device in place of a file must not block.
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-_READ = _OPEN | os.O_NOFOLLOW
+_READ = _OPEN | os.O_NOFOLLOW  # guards: read-no-link
+# guards: new-file-is-new
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# guards: append-no-link
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 _NO_SYNC = (errno.EINVAL, errno.EBADF)  # from a system that cannot sync a folder
@@ -96,7 +98,7 @@ class Folder:
             except FileNotFoundError:
                 return None
             owner = os.fstat(fd).st_uid
-        if owner != os.geteuid():
+        if owner != os.geteuid():  # guards: folder-of-other-user
             os.close(fd)
             raise UnsafeRunError(str(path), f"belongs to user {owner}, not to you")
         return Folder(fd, path)
@@ -108,7 +110,7 @@ class Folder:
         if folder is None:
             raise RunFolderError(str(self.path / name), "was removed meanwhile")
         with explained(folder.path):
-            _set_mode(folder._fd, _FOLDER_MODE)
+            _set_mode(folder._fd, _FOLDER_MODE)  # guards: open-folder-closed
         return folder
 
     def make(self, name: str) -> bool:
@@ -121,7 +123,7 @@ class Folder:
             made = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             if S_ISDIR(made.st_mode) and S_IMODE(made.st_mode) & _FOLDER_MODE != _FOLDER_MODE:
                 os.chmod(name, _FOLDER_MODE, dir_fd=self._fd)  # a umask locked us out
-            _sync(self._fd)
+            _sync(self._fd)  # guards: new-folder-synced
             return True
 
     def move(self, name: str, to: "Folder", new: str) -> bool:
@@ -133,7 +135,7 @@ class Folder:
                 if error.errno in _TAKEN:
                     return False
                 raise
-            _sync(to._fd)
+            _sync(to._fd)  # guards: moved-folder-synced
             return True
 
     def discard(self, name: str) -> None:
@@ -183,6 +185,7 @@ class Folder:
         """Hold a lock while the block lasts; False if another process holds it, unless we wait."""
         fd = self.append(name)
         try:
+            # guards: lock-has-one-holder
             fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         except BlockingIOError:
             os.close(fd)
@@ -206,7 +209,7 @@ class Folder:
             data = bytearray()
             while more := os.read(fd, _CHUNK):
                 data += more
-                if len(data) > _MOST:
+                if len(data) > _MOST:  # guards: file-size-bounded
                     raise DamagedRunError(str(self.path / name), "is far too large")
             return bytes(data)
 
@@ -358,7 +361,7 @@ def _filled(
                     left = left[os.write(fd, left) :]
             if times is not None:
                 os.utime(fd, ns=(times.st_atime_ns, times.st_mtime_ns))
-            os.fsync(fd)
+            os.fsync(fd)  # guards: file-synced
         finally:
             os.close(fd)
         yield temporary
@@ -395,14 +398,14 @@ def _holds(folder: int, path: Path) -> bool:
         mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return False
-    if not S_ISREG(mode):
+    if not S_ISREG(mode):  # guards: new-file-no-link
         raise UnsafeRunError(str(path), "is a link, or not a plain file")
     return True
 
 
 def _plain(fd: int, path: Path) -> int:
     """Return the descriptor if it is that of a plain file, else close it and refuse."""
-    if S_ISREG(os.fstat(fd).st_mode):
+    if S_ISREG(os.fstat(fd).st_mode):  # guards: plain-files
         return fd
     os.close(fd)
     raise UnsafeRunError(str(path), "is not a plain file")
@@ -411,7 +414,7 @@ def _plain(fd: int, path: Path) -> int:
 def _sync(folder: int) -> None:
     """Bring the names in a folder to the disk."""
     try:
-        os.fsync(folder)
+        os.fsync(folder)  # guards: name-synced
     except OSError as error:
         if error.errno not in _NO_SYNC:
             raise

@@ -29,16 +29,17 @@ def make_folder(
     reader ever finds it without them.
     """
     with Folder.made(home) as above, above.own(parent) as others, above.own(NEW) as makers:
+        # guards: unfinished-swept
         remove_stale(makers, _STALE_S)  # left by processes that were killed while they made one
         unnamed = os.urandom(8).hex()
         try:
             with makers.own(unnamed) as folder:
                 for name in names:
-                    write(folder, name)
+                    write(folder, name)  # guards: files-before-name
                     if makers.move(unnamed, others, name):
                         return home / parent / name
         except RunFolderError:
-            makers.remove(unnamed)
+            makers.remove(unnamed)  # guards: failed-folder-removed
             raise
     raise AssertionError("there is always another name")
 

@@ -45,7 +45,7 @@ def read_arrivals(chunks: Iterable[bytes]) -> Iterator[Arrival]:
     rest = b""
     for data in chunks:
         *lines, rest = (rest + data).split(b"\n")
-        rest = rest[-_LONGEST_ARRIVAL:]
+        rest = rest[-_LONGEST_ARRIVAL:]  # guards: arrivals-bounded
         yield from (arrival for arrival in map(parse_arrival, lines) if arrival is not None)
 
 
@@ -302,6 +302,7 @@ class PackedLog:
         sizes = list(_ENTRY.iter_unpack(os.pread(self._fd, length, begin)))
         frames = sum(compressed for compressed, _ in sizes)
         before = len(self._codec.wrap(b"")) - self._codec.behind
+        # guards: packed-checked
         if frames + before != begin or not all(0 < size <= _LARGEST_FRAME for _, size in sizes):
             raise RunFolderError(str(self._path), _DAMAGED)
         return sizes

@@ -22,7 +22,7 @@ _TRIES = 4  # at each length, before names grow
 
 def is_name(text: str) -> bool:
     """Whether a run can have this name; a valid name never leads out of its folder."""
-    return _NAME.fullmatch(text) is not None
+    return _NAME.fullmatch(text) is not None  # guards: name-inside
 
 
 def check_name(text: str) -> str:

@@ -93,11 +93,11 @@ def _pack(folder: Folder, name: str, codec: Codec, digest: str | None) -> int:
     """Pack a log and remove it; return how many bytes it takes now."""
     path = folder.path / name
     with closing(_opened(path)) as raw:
-        _check(raw, digest, path)
+        _check(raw, digest, path)  # guards: changed-log-unpacked
         target = f"{name}{codec.suffix}"
         replace_by(folder, target, lambda: packed(_reader(raw), raw.size, codec), like=name)
         made = open_packed(path)
-        if made is None or not _is_same(made, raw):
+        if made is None or not _is_same(made, raw):  # guards: packed-same
             folder.discard(target)
             raise RunFolderError(str(path), "could not be packed: the copy differs")
     for other in _packed_paths(path):
@@ -109,7 +109,7 @@ def _pack(folder: Folder, name: str, codec: Codec, digest: str | None) -> int:
 
 def _unpack(folder: Folder, name: str, log: LogFile, digest: str | None) -> None:
     path = folder.path / name
-    _check(log, digest, path)
+    _check(log, digest, path)  # guards: changed-pack-kept
     (packed_path,) = (other for other in _packed_paths(path) if other.exists())
     replace_by(folder, name, lambda: _chunks(log), like=packed_path.name)
 

@@ -52,9 +52,9 @@ def obstacle(
     """
     if stored.kind == "run":
         return _obstacle_of_run(RunFolder(stored.path), alive, marked)
-    if _is_locked(stored.path):
+    if _is_locked(stored.path):  # guards: running-loop-kept
         return f"{stored.name} is running: stop it first"
-    if os.path.lexists(stored.path / _WORKTREE):
+    if os.path.lexists(stored.path / _WORKTREE):  # guards: worktree-kept
         return (
             f"{stored.name} has a git worktree with its work: remove it first with  "
             f"git worktree remove {stored.path / _WORKTREE}"
@@ -84,9 +84,10 @@ def _obstacle_of_run(
         info, ended = folder.info(), folder.verdict() is not None
     except NightrookError:  # its processes are unknown
         info, ended = None, False
-    if is_pinned(folder.path):
+    if is_pinned(folder.path):  # guards: pinned-kept
         return f"run {folder.name} is pinned: unpin it first with  rook gc --unpin {folder.name}"
     works = at_work(info, alive) if info is not None else False
+    # guards: running-run-kept, damaged-run-kept
     if works or (not ended and marked(str(folder.path))):
         stop = suggested("stop", folder.name)
         return f"run {folder.name} is running: stop it first with  {stop}"

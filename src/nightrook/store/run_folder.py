@@ -64,7 +64,7 @@ class RunFolder:
             if saved is None or saved.facts.tampered is not None:
                 return saved
             how = _changed_size(folder, saved.log_sizes)
-        return saved if how is None else saved.with_tampered_logs(how)
+        return saved if how is None else saved.with_tampered_logs(how)  # guards: sizes-compared
 
     def ending(self, verdict: Verdict) -> Ending[Outcome]:
         """The end of the run, with a verdict that may not be saved, and the times of its files."""
@@ -105,7 +105,7 @@ class RunFolder:
         with suppress(RunFolderError, OSError), self.opened() as folder:
             fd = folder.append(ROOM)
             try:
-                os.write(fd, bytes(_ROOM_SIZE))
+                os.write(fd, bytes(_ROOM_SIZE))  # guards: verdict-space
             finally:
                 os.close(fd)
 
@@ -124,6 +124,7 @@ class RunFolder:
         if text is None or not text.strip():
             return False
         with self.opened() as folder:
+            # guards: written-answer-kept
             return folder.create(OUTPUT, text.encode("utf-8", "replace"))
 
     def read_output(self) -> str | None:

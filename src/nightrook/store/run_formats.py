@@ -256,7 +256,7 @@ def parse(data: bytes, kind: type[_Info], path: str) -> _Info:
 def _parse_slowly(data: bytes, kind: type[_Info], path: str) -> _Info:
     """Decode what msgspec rejects, such as surrogates for bytes that are not UTF-8."""
     try:
-        fields = json.loads(data, parse_constant=_refuse)
+        fields = json.loads(data, parse_constant=_refuse)  # guards: json-numbers
     except (ValueError, RecursionError) as error:
         raise DamagedRunError(path, "is cut off or not JSON") from error
     version = fields.get("format") if isinstance(fields, dict) else None
@@ -269,7 +269,7 @@ def _parse_slowly(data: bytes, kind: type[_Info], path: str) -> _Info:
 
 
 def _refuse_newer(version: int, path: str) -> None:
-    if version > FORMAT:
+    if version > FORMAT:  # guards: later-format-refused
         raise NewerRunError(path, f"has format {version}; this version reads format {FORMAT}")
 
 

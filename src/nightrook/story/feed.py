@@ -314,7 +314,7 @@ class StoredFeed(Feed):
                         yield record
         finally:
             log.close()
-        for record in () if self._is_running else log.end():
+        for record in () if self._is_running else log.end():  # guards: running-call-not-cut
             self._fold_once(record)
             if record.seq >= seq:
                 yield record
@@ -405,7 +405,7 @@ class RecentRecords:
         else:
             batches.append(records.copy())
         oldest = self._end - self._size
-        while batches[0][0].offset < oldest and len(batches) > 1:
+        while batches[0][0].offset < oldest and len(batches) > 1:  # guards: window-bounded
             if keep_from is not None and batches[1][0].seq > keep_from:
                 break
             batches.popleft()

@@ -92,13 +92,14 @@ class LogFollower:
     def limit(self, sizes: Mapping[str, int]) -> None:
         """Read nothing behind these sizes: the writer has ended."""
         for tail, _ in self._logs:
-            tail.end = sizes.get(tail.stream)
+            tail.end = sizes.get(tail.stream)  # guards: reported-end
 
     def changed(self, exit: ExitInfo) -> str | None:
         """How what was read differs from what the recorder wrote; None if it does not."""
         for tail, _ in self._logs:
             written = exit.logs.get(tail.stream)
             assert tail.digest is not None
+            # guards: decoded-compared
             if written is not None and tail.digest.hexdigest() != written.sha256:
                 return not_as_written(tail.stream)
         return None

@@ -41,6 +41,7 @@ def tampering(folder: RunFolder, exit: ExitInfo) -> str | None:
     for stream in _STREAMS:
         written = exit.logs.get(stream)
         try:
+            # guards: digests-compared
             if written is not None and written.sha256 != _sha256(folder.path, stream):
                 return not_as_written(stream)
         except RunFolderError as error:

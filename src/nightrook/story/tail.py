@@ -128,7 +128,7 @@ class Tail:
 
     def _room(self, until: int | None) -> int:
         """How many bytes to read at most."""
-        ends = (end for end in (until, self.end) if end is not None)
+        ends = (end for end in (until, self.end) if end is not None)  # guards: tail-end
         return min([self._most, *(max(0, end - self.position) for end in ends)])
 
     def _cut(self, data: bytes, start: int, end: int) -> list[Piece]:
@@ -150,6 +150,7 @@ class Tail:
     def _read_arrivals(self, end: int) -> None:
         """Read the times of the bytes before `end`, and few more: there may be millions."""
         if self._arrivals is None:  # in a copy of a run, it may come after the log
+            # guards: damaged-arrivals
             with suppress(UnsafeRunError):  # without arrivals, the times are not known
                 self._arrivals = open_log(self._folder / LOGS["arrivals"])
         while self._arrivals is not None and self._known < end:

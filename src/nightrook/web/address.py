@@ -97,7 +97,7 @@ def listen(host: str, port: int | None, earlier: Address | None) -> tuple[socket
         free = _bound(host, 0)
         if free is None:
             raise NightrookError(f"cannot listen on {host}: choose another address with --listen")
-        return free, new_token()
+        return free, new_token()  # guards: seen-token
     named = _bound(host, port)
     if named is None:
         raise NightrookError(

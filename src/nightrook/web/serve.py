@@ -18,7 +18,7 @@ from nightrook.web.address import Address, AddressBook, listen, this_process
 from nightrook.web.server import make_server
 from nightrook.web.site import Site
 
-LOCAL = "127.0.0.1"
+LOCAL = "127.0.0.1"  # guards: loopback
 _FIND_S = 5.0
 _LOOK_S = 0.05
 

@@ -63,7 +63,7 @@ class Site:
 
     def hidden(self, value: Any) -> bytes:
         """Encode without secrets."""
-        return self.redactor.data(encoded(value))
+        return self.redactor.data(encoded(value))  # guards: served-redacted
 
     def reply(self, value: Any, status: int = 200) -> Response:
         """Answer without secrets."""

@@ -58,8 +58,9 @@ def ask_of(
     lines = _shown(call, kind, fields, title)
     # Not by the name from the start of the call, which may come too late (kilo 7.7.9).
     subject = call.name or kind
+    # guards: always-all-input
     exact = _exact(subject, name, _decisive_words(call, fields, title)) if is_whole else None
-    file = file if is_whole else None
+    file = file if is_whole else None  # guards: always-only-seen-whole
     return Ask(
         id=id,
         name=name,
@@ -68,7 +69,7 @@ def ask_of(
         cwd=_folder(fields) if kind == "execute" else None,
         notes=(*_notes(options), *(() if is_whole else (_CUT,))),
         detail=_bounded(lines),
-        always=f"{subject}({file})" if file else exact,
+        always=f"{subject}({file})" if file else exact,  # guards: always-this-call
         scope=_FILE if file else _SAME if exact and exact != f"{subject}({title})" else None,
     )
 
@@ -88,7 +89,7 @@ def _only_file(call: shapes.Call, fields: Mapping[str, Any]) -> str | None:
     """The one file that a call changes; None if it may change another one, too."""
     named = [fields[name] for name in _FILES if isinstance(fields.get(name), str)]
     changed = [part.path or "" for part in calls.parts_of(call) if part.type == "diff"]
-    files = {*named, *calls.places_of(call), *changed}
+    files = {*named, *calls.places_of(call), *changed}  # guards: always-one-file
     return files.pop() or None if len(files) == 1 else None
 
 
@@ -168,6 +169,7 @@ def choice(options: Sequence[shapes.Option], decision: Decision) -> str | None:
     remembered by rook, because an agent may write it to the user's settings.
     """
     for kind in _ORDER[decision.allow]:
+        # guards: option-chosen-by-kind
         found = [one for one in options if one.kind == kind and one.option_id]
         if found:
             return min(found, key=lambda one: len(one.name or "")).option_id

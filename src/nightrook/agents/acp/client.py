@@ -124,17 +124,17 @@ class Client:
 
     def _after(self, id: str, message: _Request) -> Iterator[bytes]:
         """Continue after the response to a request of ours; after an error there is no prompt."""
-        if id != self._awaited:
+        if id != self._awaited:  # guards: awaited-response
             return
         if id == methods.PROMPT:
-            self._awaited, self._is_over = None, True
+            self._awaited, self._is_over = None, True  # guards: asked-after-prompt
             return
         if bytes(message.error) not in (b"", b"null") and not id.startswith(methods.OPTIONAL):
             return
         result = salvage.decode_part(message.result, _result) if bytes(message.result) else None
         result = result or shapes.Result()
         if id == methods.INITIALIZE:
-            if shapes.speaks(result):
+            if shapes.speaks(result):  # guards: acp-version
                 # As the reader does: under a name of the user's, it is the same agent.
                 info = result.agent_info or shapes.AgentInfo()
                 self._dialect = dialect_of(info.name) or self._dialect
@@ -174,7 +174,7 @@ class Client:
         has_modes = found is not None or bool(result.modes and result.modes.available_modes)
         # What the mode for all would allow is allowed by us, too, so that it may be missing. An
         # agent with modes that does not enter the one in which it asks may never ask.
-        is_spare = self._task.permission == "all" or not has_modes
+        is_spare = self._task.permission == "all" or not has_modes  # guards: mode-that-asks
         prefix = methods.OPTIONAL if is_spare and self._task.permission in ("ask", "all") else ""
         option, equals, value = mode.partition("=")
         if equals and not option.startswith("http"):
@@ -231,11 +231,12 @@ class Client:
 
     def permits(self, ask: Ask) -> bool:
         """Whether the run's permission covers what is asked."""
+        # guards: allowed-only-with-permission-all
         return self._task.permission == "all" and ask.about == "tool"
 
     def read(self, line: bytes) -> Ask | None:
         """Read a request for permission; None if the line isn't one, or it has its answer."""
-        message = None if self._is_over else _permission_request(line)
+        message = None if self._is_over else _permission_request(line)  # guards: asked-after-stop
         if message is None or message.id is None or message.id in self._open:
             return None
         self._open[message.id] = None
@@ -279,7 +280,7 @@ def _parts(line: bytes) -> list[bytes]:
 
 
 def _permission_request(line: bytes) -> shapes.PermissionRequest | None:
-    parts = [line] if line[:1] == b"[" else _parts(line)
+    parts = [line] if line[:1] == b"[" else _parts(line)  # guards: no-acp-batch
     request = _decoded(parts[0], _message) if len(parts) == 1 else None
     if request is None or request.method != shapes.ASKS:
         return None

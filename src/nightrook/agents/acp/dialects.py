@@ -120,7 +120,7 @@ _ALL = (
         modes=_CODEX_MODES,
         usage="turn",
         asides={"Warning: ": "warning"},
-        refuses_silently=True,
+        refuses_silently=True,  # guards: silent-refusal
     ),
     Dialect(
         name="opencode",

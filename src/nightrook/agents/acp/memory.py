@@ -79,6 +79,7 @@ class Memory(memory.Memory):
         self.parent_of = calls.parent_reader(self.dialect)
         ways = (method.description for method in hello.auth_methods or ())
         self.login = next(filter(None, ways), None)
+        # guards: replay-is-no-news
         self.replaying = True  # until there is a session
 
     def announce(self) -> list[Event]:
@@ -237,7 +238,7 @@ def release_all(memory: Memory) -> list[Event]:
 def name_request(memory: Memory, id: str, call: str | None) -> str:
     """A name for a request for permission: its id, which the agent may use for another call."""
     last, times = memory.requests_named.pop(id, (call, 1))
-    times += last != call
+    times += last != call  # guards: request-id-used-again
     memory.requests_named[id] = call, times
     forget_oldest(memory.requests_named, _MOST_ASKED)
     return id if times == 1 else f"{id}#{times}"

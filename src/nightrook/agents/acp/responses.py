@@ -37,6 +37,7 @@ def response(memory: Memory, message: shapes.Response, line: bytes) -> Events:
     id, error, result = str(message.id), errors.of_response(message), message.result
     if memory.is_over:
         return Unknown(name="response after the end", raw=salvage.raw_copy(line))
+    # guards: response-to-no-request
     if memory.is_led and id.removeprefix(methods.OPTIONAL) not in methods.ALL:
         return Unknown(name="response to no request", raw=salvage.raw_copy(line))
     if memory.replays_late and id.removeprefix(methods.OPTIONAL) in methods.SETS:
@@ -44,7 +45,7 @@ def response(memory: Memory, message: shapes.Response, line: bytes) -> Events:
     if error is not None:
         return _failed(memory, id, error)
     result = result or shapes.Result()
-    if id == methods.PROMPT or result.stop_reason is not None:
+    if id == methods.PROMPT or result.stop_reason is not None:  # guards: prompt-without-reason
         return _prompt_ended(memory, id, result)
     if id == methods.INITIALIZE or bytes(result.protocol_version):
         return _hello(memory, id, result)
@@ -115,7 +116,7 @@ def _prompt_ended(memory: Memory, id: str, result: shapes.Result) -> list[Event]
     stop = result.stop_reason or ""
     events += _close_calls(memory, "cancelled" if stop == "cancelled" else None)
     events += usage.of_result(memory, result)
-    failure = _failure(memory) if stop == "end_turn" else None
+    failure = _failure(memory) if stop == "end_turn" else None  # guards: error-written-as-answer
     reason = None if stop == "end_turn" else _REASONS.get(stop, stop)
     if reason in (None, "interrupted") and memory.refused_last:
         reason = "denied"

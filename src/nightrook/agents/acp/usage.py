@@ -63,7 +63,7 @@ def note(memory: Memory, update: shapes.UsageUpdate) -> None:
 
 def of_result(memory: Memory, result: shapes.Result) -> list[Event]:
     """The tokens of a turn, as far as its result says how many they were."""
-    counted = memory.dialect.usage if memory.dialect else None
+    counted = memory.dialect.usage if memory.dialect else None  # guards: unknown-agent-tokens
     if counted is None:
         return []
     id = f"turn-{memory.results}"

@@ -237,7 +237,7 @@ def _notes(fields: Mapping[str, Any], shown: set[str]) -> tuple[str, ...]:
         for name, value in left.items()
         if value is not None and (name not in _PHRASES or not isinstance(value, bool))
     ]
-    return (*phrases, *others)
+    return (*phrases, *others)  # guards: decisive-inputs
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str | None:

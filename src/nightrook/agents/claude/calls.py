@@ -110,7 +110,7 @@ def read(lines: Sequence[bytes], facts: Facts) -> Sequence[Finding]:
     usual = _is_usual(facts)
     for line in _decode(lines):
         message = line.message
-        if message is None or line.type not in _ANSWERS:
+        if message is None or line.type not in _ANSWERS:  # guards: subagent-counted-once
             if skipped is not None:
                 _catch_up(skipped, facts)
                 skipped = None
@@ -124,7 +124,7 @@ def read(lines: Sequence[bytes], facts: Facts) -> Sequence[Finding]:
             elif skipped is not None:
                 _catch_up(skipped, facts)
             skipped, facts.last_uuid = None, line.uuid
-            if message.model == _SYNTHETIC:
+            if message.model == _SYNTHETIC:  # guards: synthetic-uncounted
                 findings += _limit(line, facts)
             elif message.usage is not None and message.role in _ANSWERS:
                 session = _session(line, last, facts)
@@ -159,7 +159,7 @@ def _is_repeated(line: CountedLine, message: CountedMessage, last: CountedLine) 
         and line.costUSD is None
         and isinstance(at, str)
         and isinstance(since, str)
-        and at >= since
+        and at >= since  # guards: first-part-time
         and len(at) == len(since) == _LENGTH_OF_TIME
         and at[-1] == since[-1] == "Z"
     )
@@ -250,7 +250,7 @@ def _call(line: CountedLine, message: CountedMessage, usage: Usage, facts: Facts
         fast=usage.speed == "fast",
         copied=bool(line.forkedFrom)
         or (session != facts.session and facts.subagent is None)
-        or (opened is not None and at is not None and at < opened),
+        or (opened is not None and at is not None and at < opened),  # guards: fork-calls-of-origin
     )
     return call_of(used, facts)
 
@@ -359,7 +359,7 @@ def _decode_damaged(line: bytes) -> CountedLine | None:
     return (
         salvage.decode_part(line, _decoder)
         or salvage.decode_after_cut(line, _decoder, _START)
-        or _without_content(line)
+        or _without_content(line)  # guards: damaged-content-read
     )
 
 

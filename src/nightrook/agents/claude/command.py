@@ -54,12 +54,12 @@ def invoke(task: Task) -> Invocation:
         *(("--max-budget-usd", f"{task.max_cost:g}") if task.max_cost is not None else ()),
         *(("--max-turns", str(task.max_turns)) if task.max_turns is not None else ()),
         *option("--resume", task.resume),
-        *(f"--allowedTools={rule}" for rule in task.allow),
+        *(f"--allowedTools={rule}" for rule in task.allow),  # guards: rule-one-word
     )
     # Options with several values would consume a prompt, and a prompt may look like an option.
     dashes = ("--",) if task.allow or task.args or task.prompt.startswith("-") else ()
     return Invocation(
-        command=(*own, *task.args),
+        command=(*own, *task.args),  # guards: prompt-off-command-line
         typed=None if asks else as_typed(own, task.args, *dashes, task.prompt),
         stdin=_stdin(task),
         keep_stdin_open=asks,

@@ -90,6 +90,7 @@ def pattern(thread: str) -> str | None:
 
     The file has the id in its name and lies in a folder for its day (0.166.0).
     """
+    # guards: thread-id
     return f"*/*/*/rollout-*-{thread}.jsonl" if _THREAD.fullmatch(thread) else None
 
 

@@ -63,7 +63,7 @@ def session_meta(memory: RolloutMemory, line: shapes.SessionMeta, raw: bytes) ->
     """Read the session; a second one is that of the thread it was forked from."""
     note_time(memory, line.timestamp)
     meta, facts = line.payload or Payload(), memory.facts
-    if facts.is_named:
+    if facts.is_named:  # guards: first-name-counts
         return ()
     facts.is_named = True
     facts.session = meta.id or facts.session
@@ -118,7 +118,7 @@ def usage_record(memory: RolloutMemory, line: shapes.UsageRecord, raw: bytes) ->
     usage, total = record.usage, record.thread_token_usage
     if usage is None:
         return ()
-    facts.awaited_counts += 1
+    facts.awaited_counts += 1  # guards: repeated-count
     thread = record.thread_id or facts.session
     response = record.response_id or None
     return (_used(memory, usage, total, last=usage, session=thread, response=response),)
@@ -133,7 +133,7 @@ def _token_count(memory: RolloutMemory, count: Payload) -> Sequence[Noted]:
         return noted
     before, total, last = facts.total, info.total_token_usage, info.last_token_usage
     facts.model = info.model or facts.model
-    if total is None or total == before:
+    if total is None or total == before:  # guards: repeated-total
         return noted
     facts.total = total
     if before is not None and _size(total) <= _size(before):

@@ -45,6 +45,7 @@ _LONGEST_COMMAND = 10_000  # a longer one is not parsed: its beginning is enough
 # Commands are reported as arguments of a shell: /bin/bash -lc 'echo hi'.
 _IN_DOUBLE_QUOTES, _IN_QUOTES = '/bin/bash -lc "', "/bin/bash -lc '"  # as most are
 # A shell from elsewhere may be a program of the agent's: then the whole command is shown.
+# guards: own-shell-shown
 _SHELL = re.compile(r"(?:/(?:usr/|usr/local/|opt/homebrew/)?bin/)?(?:ba|z|da|k)?sh -l?c ")
 _DOUBLE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\$`])')

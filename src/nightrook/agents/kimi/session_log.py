@@ -42,6 +42,7 @@ def folder(environ: Mapping[str, str]) -> str | None:
 
 def pattern(session: str) -> str | None:
     """The pattern of the log of a session's main agent; None if the id isn't one of Kimi's."""
+    # guards: kimi-session-id
     return f"*/{session}/agents/main/wire.jsonl" if _SESSION.fullmatch(session) else None
 
 

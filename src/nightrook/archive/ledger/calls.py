@@ -69,7 +69,7 @@ class MergedCall(msgspec.Struct, gc=False):
     @classmethod
     def of(cls, line: Call, source: str) -> "MergedCall":
         """A call with one line."""
-        line = _checked(line)
+        line = _checked(line)  # guards: impossible-counts
         at = milliseconds(line.at)
         native = None if line.cost_usd is None else reported_nano(line)
         return cls(line, line, at, at, native, source, line.fallback)

@@ -156,8 +156,8 @@ def settle(connection: sqlite3.Connection, touched: Touched, rates: Rates, names
     connection.execute(_TIMES)
     reprice(connection, rates, names, f"c.timed = 0 AND c.{_TOUCHED}")
     connection.execute(_COUNT_ALL)
-    connection.execute(_LEAVE_OUT_FALLBACKS)
-    connection.execute(_LEAVE_OUT_INHERITED)
+    connection.execute(_LEAVE_OUT_FALLBACKS)  # guards: fallback-calls
+    connection.execute(_LEAVE_OUT_INHERITED)  # guards: fork-counted-once
 
 
 def set_ranges(connection: sqlite3.Connection) -> None:

@@ -64,7 +64,7 @@ class Ledger:
         """
         place = Path(path)
         with Folder.made(place.parent) as folder:
-            os.close(folder.append(place.name))
+            os.close(folder.append(place.name))  # guards: ledger-private
         connection = sqlite3.connect(place, timeout=_PATIENCE_S, isolation_level=None)
         ledger = cls(connection, place, PriceBook() if prices is None else prices)
         try:
@@ -88,7 +88,7 @@ class Ledger:
             for setting in _SETTINGS:
                 self.connection.execute(setting)
             found = version(self.connection)
-            if found > len(MIGRATIONS):
+            if found > len(MIGRATIONS):  # guards: later-ledger-refused
                 raise LedgerError(
                     f"{self.path} was written by a later version of nightrook "
                     f"(format {found}, this version reads {len(MIGRATIONS)}); upgrade nightrook"
@@ -99,6 +99,7 @@ class Ledger:
 
     def _error(self, error: sqlite3.Error) -> LedgerError:
         """What is wrong with the ledger, and what to do; only a damaged one is to be moved away."""
+        # guards: full-disk-keeps-ledger
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT:
             return LedgerError(f"{self.path} can't be used: {error}; check the disk and try again")
         return LedgerError(
@@ -176,7 +177,7 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
+            self.connection.execute("BEGIN IMMEDIATE")  # guards: batch-whole
             try:
                 yield
                 self.connection.execute("COMMIT")
@@ -204,6 +205,6 @@ def use_write_ahead_log(connection: sqlite3.Connection, patience_s: float) -> No
             return
         except sqlite3.OperationalError as error:
             is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not is_busy or time.monotonic() >= give_up_at:
+            if not is_busy or time.monotonic() >= give_up_at:  # guards: ledger-waits
                 raise
         time.sleep(_POLL_S)

@@ -50,7 +50,7 @@ def write(connection: sqlite3.Connection, batch: Batch, rates: Rates) -> int:
     write_limits(connection, batch.limits)
     touched.add(write_runs(connection, batch.runs.values(), sessions))
     of_runs = conclude(connection, touched, rates, names)
-    alone = (sessions.new & plain.sessions) - merged - of_runs
+    alone = (sessions.new & plain.sessions) - merged - of_runs  # guards: mixed-sums
     plain.write_sums(connection, alone)
     touched.remove(alone)
     make_sums(connection)

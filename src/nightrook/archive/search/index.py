@@ -151,6 +151,7 @@ def remove(path: Path) -> None:
 @contextmanager
 def _alone(path: Path) -> Iterator[Folder]:
     """Be the only process that makes or deletes the index: its log must not go to another one."""
+    # guards: one-indexer
     with Folder.made(path.parent) as folder, folder.lock(_OPENING, waits=True):
         yield folder
 
@@ -292,6 +293,7 @@ class Blocks:
         whole = self._text(block.id)
         if whole is None:
             return None
+        # guards: excerpt-redacted
         return self._redact(whole[document.start : document.start + document.size])
 
     def _read_text(self, block: int) -> str | None:

@@ -234,7 +234,7 @@ class _Filling:
                 self._index(source)
                 done += source.size
                 if time.monotonic() > due and number < len(changed):
-                    self._writer.flush()
+                    self._writer.flush()  # guards: words-before-commit
                     self._connection.execute("COMMIT")
                     yield Progress(done, total, len(changed) - number)
                     self._connection.execute("BEGIN IMMEDIATE")

@@ -96,7 +96,7 @@ def kept_copies(home: Path) -> list[KeptCopy]:
     """All copies, the newest first; links are not followed."""
     top = home / FOLDER
     found: list[KeptCopy] = []
-    for place, _, names in os.walk(top) if not top.is_symlink() else ():
+    for place, _, names in os.walk(top) if not top.is_symlink() else ():  # guards: copies-no-link
         for name in names:
             path = Path(place, name)
             stat = path.lstat()

@@ -132,6 +132,7 @@ def _new(file: str, options: BatchOptions) -> FolderQueue:
     defaults = {name: values[name] for name in _SETTINGS if values.get(name) is not None}
     # A limit that is too high to be used without trust must not leave a task without a limit.
     limits = {name: limit for name, limit in lowest_limits().items() if name in config.ignored}
+    # guards: batch-limit-kept
     defaults = {**{name: limits[name] for name in _SETTINGS if name in limits}, **defaults}
     if defaults.get("permission") == "ask":
         del defaults["permission"]  # meant for a person at a terminal; a task can ask for it

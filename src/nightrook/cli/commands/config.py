@@ -137,6 +137,7 @@ def _row(config: Config, name: str) -> _Row:
 
 def _unsecret(setting: Option, value: Any) -> Any:
     """A value to show: of one that may have secrets, only how it begins."""
+    # guards: config-hides-secrets
     if not setting.flag.secret or not isinstance(value, (list, tuple)):
         return value
     return [f"{str(each).partition(':')[0]}:…" for each in value]

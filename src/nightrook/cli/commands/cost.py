@@ -54,6 +54,7 @@ def command(options: CostOptions) -> None:
         if options.limits:
             _show_limits(archive.ledger, options)
             return
+        # guards: cost-names-redacted
         made = without_secrets(report(archive, query), guarded(sys.stdout).redacted)
     _show(made, options)
     _check(made, options.check)

@@ -116,6 +116,7 @@ class _Source:
 def _print_records(source: _Source) -> None:
     secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
     for records in source.records():
+        # guards: decoded-deltas-whole
         out.write_json(b"".join(dump(secrets.unsplit(record)) + b"\n" for record in records))
 
 

@@ -76,7 +76,7 @@ def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
     secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
     for record in iterate(_story(folder).feed.since(0)):
         pace.wait(record.at)
-        out.write_json(dump(secrets.unsplit(record)) + b"\n")
+        out.write_json(dump(secrets.unsplit(record)) + b"\n")  # guards: replayed-deltas-whole
 
 
 def _story(folder: RunFolder) -> Story:

@@ -96,7 +96,7 @@ def _oldest(old: Sequence[Stored], total: int, max_size: int) -> list[Stored]:
     for stored in reversed(old):
         if total <= max_size:
             break
-        if _is_removable(stored):
+        if _is_removable(stored):  # guards: running-size-kept
             chosen.insert(0, stored)
             total -= stored.size
     if total > max_size:

@@ -59,7 +59,7 @@ def command(
     """
     check_view(view_options, detach=starting.detach)
     hold_messages(view_options)
-    print_project_settings()
+    print_project_settings()  # guards: loosening-printed
     before = None if options.resume is None else _earlier_run(options, options.resume)
     chosen = resolve_agent(options.agent) if before is None else _agent_of(before, options)
     piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)
@@ -138,7 +138,7 @@ def _earlier_run(options: RunOptions, name: str) -> EarlierRun:
     try:
         before = earlier_run(home_folder(), name, cwd=options.cwd)
     except (BadRunNameError, UnknownRunError) as error:
-        if not _is_agent_named():
+        if not _is_agent_named():  # guards: session-of-named-agent
             hint = "a session that rook did not record needs the name of its agent: --agent NAME"
             raise NoSessionError(f"{error}; {hint}") from None
         return EarlierRun(run=None, session=name, agent=resolve_agent(options.agent).agent)

@@ -64,7 +64,7 @@ def command(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...
     try:
         found = _search(path, query, options)
     except sqlite3.DatabaseError as error:
-        if not is_damage(error):
+        if not is_damage(error):  # guards: damaged-index
             raise NightrookError(f"{path} can't be searched now: {error}; try again") from error
         remove(path)  # it was damaged while it was open: make it again
         found = _search(path, query, options)

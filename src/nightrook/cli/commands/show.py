@@ -155,6 +155,7 @@ def _page(
     yield from page.lines(timeline.items)
     yield from last_words(folder, feed.state, paint, full=full)
     if live is None:
+        # guards: page-answer-redacted
         answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
         yield from page.answer(None if full else answer)
         shown: Shown = "everything" if full else "lines"

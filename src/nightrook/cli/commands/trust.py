@@ -54,7 +54,7 @@ def command(options: TrustOptions, folder: str | None) -> None:
 
 def _trust(around: Surroundings, *, yes: bool) -> None:
     """Show what the project's file loosens, and trust it if the user agrees."""
-    if around.environment.get("ROOK_RUN_DIR"):
+    if around.environment.get("ROOK_RUN_DIR"):  # guards: agent-no-trust
         raise NightrookError("an agent cannot trust a file for you: run rook trust yourself")
     found = review(around)
     if found is None:
@@ -63,10 +63,11 @@ def _trust(around: Surroundings, *, yes: bool) -> None:
     if not found.settings and not found.agents:
         click.echo(safe_line(f"Nothing in {path} needs trust: it only tightens."))
         return
-    click.echo("\n".join(map(safe_line, _lines(found))))
+    click.echo("\n".join(map(safe_line, _lines(found))))  # guards: trust-text-safe
     if found.is_trusted:
         click.echo("You trust this content already.")
         return
+    # guards: trust-needs-yes
     if not yes and not _is_confirmed(count(len(found.settings) + len(found.agents), "line")):
         click.echo("Not trusted: rook ignores these lines.")
         raise click.exceptions.Exit(_NOT_TRUSTED)

@@ -65,7 +65,7 @@ def _check(options: WebOptions) -> None:
                 f"box.example.ts.net or box:8443, not {name!r}."
             )
     is_safe = options.cert is not None or options.insecure_http or _is_loopback(options.listen)
-    if not is_safe:
+    if not is_safe:  # guards: bind-safely
         raise click.UsageError(
             f"--listen {options.listen} serves other machines: add --cert and --key for HTTPS, or "
             "--insecure-http, with which everyone on the way can read the token and answer for "

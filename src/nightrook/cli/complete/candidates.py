@@ -145,7 +145,7 @@ def _prompt_of(file: Path) -> str | None:
     try:
         prompt = info.get("prompt") or info.get("prompt_file") or " ".join(info["command"])
         line = one_line(prompt, _LONGEST_HELP)
-        return safe_line(Redactor(os.environ).text(line))
+        return safe_line(Redactor(os.environ).text(line))  # guards: completions-redacted
     except (AttributeError, KeyError, TypeError):
         return None  # incomplete or damaged: its name is enough
 

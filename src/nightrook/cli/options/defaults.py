@@ -144,6 +144,6 @@ def _load_settings(
         return
     options = (row for param in ctx.command.params if (row := getattr(param, "row", None)))
     defaults = {row.name: row.default for row in options if row.flag.setting}
-    config = load(surroundings(), profile, {**usual, **defaults})
+    config = load(surroundings(), profile, {**usual, **defaults})  # guards: limits-compared
     ctx.meta[_CONFIG] = config
     ctx.default_map = {name: found.value for name, found in config.values.items()}

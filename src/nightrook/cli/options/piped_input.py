@@ -40,7 +40,7 @@ class PipedStdin:
         if self._mode == "ignore" or not standard_input.is_data():
             return False
         if self._mode == "auto":
-            self.was_silent = not standard_input.has_begun()
+            self.was_silent = not standard_input.has_begun()  # guards: silent-stdin
         return not self.was_silent
 
     def read(self, limit: PromptLimit) -> str:
@@ -62,7 +62,7 @@ class PipedStdin:
 
     def warn_of_loss(self) -> None:
         """Report data that came too late for the agent, even if the user wants no messages."""
-        if self.was_silent and standard_input.has_unread():
+        if self.was_silent and standard_input.has_unread():  # guards: late-input-reported
             click.echo(f"[rook] WARNING: {_LATE}", err=True)
 
     def _report_wait(self) -> None:

@@ -80,6 +80,7 @@ def put_answer(out: TextIO, answer: str) -> None:
 
 
 def _laid_out(out: TextIO, look: Look, answer: str) -> str:
+    # guards: answer-redacted
     answer = guarded(out).redacted(answer)  # before a line break can split a secret
     return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
 
@@ -90,10 +91,10 @@ def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
     messages = guarded(sys.stderr)
     if view_options.quiet and ending.exit_code == 0:
         messages.drop()
-        for loss in losses(ending):
+        for loss in losses(ending):  # guards: losses-reported
             _say(f"WARNING: {loss}")
         return
-    messages.release()
+    messages.release()  # guards: held-back-shown
     if view_options.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")

@@ -132,9 +132,9 @@ def on_interrupts(stop: Callable[[signal.Signals], None], echo: Echo) -> None:
 
     def interrupt() -> None:
         if next(presses) == _LAST_HANDLED:
-            echo.keep_on()
+            echo.keep_on()  # guards: echo-before-end
             loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # guards: third-interrupt
         stop(signal.SIGINT)
 
     loop.add_signal_handler(signal.SIGINT, interrupt)

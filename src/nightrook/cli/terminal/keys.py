@@ -185,9 +185,9 @@ class Keys:
         tty.setcbreak(self._fd, termios.TCSANOW)
         text, keys = self._view()
         await self.say(text)
-        await self._sleep(QUIET_S)
+        await self._sleep(QUIET_S)  # guards: quiet-first
         if self._before is not None and self._in_front():  # else it is shown again
-            termios.tcflush(self._fd, termios.TCIFLUSH)
+            termios.tcflush(self._fd, termios.TCIFLUSH)  # guards: early-keys-dropped
             loop.add_reader(self._fd, self._read)
             await self.say(keys)
 

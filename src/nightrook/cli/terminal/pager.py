@@ -33,7 +33,7 @@ def paged(lines: Iterable[str], environ: Mapping[str, str]) -> None:
     assert process.stdin is not None
     try:
         with process.stdin as page:
-            safe_page = SafeOutput(page, environ)
+            safe_page = SafeOutput(page, environ)  # guards: pager-guarded
             for line in lines:
                 safe_page.write(f"{line}\n")
     except (BrokenPipeError, KeyboardInterrupt):

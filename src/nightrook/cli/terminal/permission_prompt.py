@@ -66,7 +66,7 @@ class TerminalAsker:
 
     async def __call__(self, ask: Ask) -> Decision:
         """Ask, and return the decision; if it is no longer needed, say why."""
-        prompt = Prompt(
+        prompt = Prompt(  # guards: prompt-redacted
             self._agent,
             _redacted(ask),
             cwd=self._cwd,
@@ -118,9 +118,9 @@ class TerminalAsker:
         async with keys.showing(screen.view):
             while True:
                 match await screen.key(keys):
-                    case "y" if screen.page.decides:
+                    case "y" if screen.page.decides:  # guards: last-page-allows
                         return Decision(allow=True, by="person")
-                    case "a" if screen.page.decides and ask.always:
+                    case "a" if screen.page.decides and ask.always:  # guards: last-page-always
                         return Decision(allow=True, always=True, by="person")
                     case "n":
                         return Decision(allow=False, by="person")
@@ -147,6 +147,7 @@ class TerminalAsker:
 
 def _redacted(ask: Ask) -> Ask:
     """A request as it is shown: without secrets, but with everything that it would run."""
+    # guards: program-not-hidden
     return msgspec.json.decode(Redactor(os.environ).request(msgspec.json.encode(ask)), type=Ask)
 
 
@@ -179,7 +180,7 @@ class _Screen:
         """Wait for a key; one that was pressed on a screen of another size does not count."""
         while True:
             key = (await keys.key()).lower()
-            if not self._has_moved():
+            if not self._has_moved():  # guards: screen-unmoved
                 return key
             await keys.show()
 

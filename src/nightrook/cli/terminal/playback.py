@@ -43,7 +43,7 @@ class Pace:
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         # Python drops what is raised while an object is deleted: then `wait` raises it.
-        self._is_stopped = True
+        self._is_stopped = True  # guards: dropped-signal
         raise KeyboardInterrupt
 
     def _end_if_stopped(self) -> None:

@@ -74,6 +74,7 @@ def last_words(
     for stream in streams:
         size = log_size(folder.path, stream)
         data = last_bytes(folder.path, stream, size if full else _LAST)
+        # guards: log-lines-redacted
         text = guarded(sys.stdout).redacted(data.decode("utf-8", "replace"))
         lines = [shown_text(line) for line in text.split("\n")]  # of what has no secrets
         if lines[-1] == "":

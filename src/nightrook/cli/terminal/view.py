@@ -179,6 +179,7 @@ class View:
             secrets = UnsplitSecrets(os.environ)
             async with Writer(self._put_json) as out:
                 async for record in self._feed.since(0):
+                    # guards: live-deltas-whole
                     await out.put([dump(secrets.unsplit(record)) + b"\n"])
 
     def _open_display(self) -> Display | None:

@@ -130,6 +130,7 @@ class WatchView(AbstractContextManager["WatchView"]):
             yield last_line(row)
 
     def _prompt(self, row: Row, text: str) -> str:
+        # guards: watched-prompt-redacted
         redacted = guarded(self._out).redacted(text)  # before it is cut
         width = self._columns() if self._screen is not None else None
         return prompt_line(row, redacted, width=width, paint=self._look.paint())

@@ -77,4 +77,4 @@ def _numbers(figures: Figures) -> tuple[int | str, ...]:
 def _cell(text: str) -> str:
     """Text that a spreadsheet does not run as a formula."""
     line = safe_line(text)
-    return f"'{line}" if line.startswith(_FORMULA) else line
+    return f"'{line}" if line.startswith(_FORMULA) else line  # guards: no-formula

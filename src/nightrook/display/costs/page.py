@@ -87,7 +87,7 @@ def _drawn(
             height = parts[name] / _scale(most) * (_HEIGHT - _BOTTOM - _TOP)
             top -= height
             title = " · ".join(filter(None, (bar, name, _amount(parts[name], report))))
-            yield (
+            yield (  # guards: cost-chart-names-escaped
                 f'<rect class="c{classes[name]}" x="{_LEFT + place * step + step * 0.1:.1f}" '
                 f'y="{top:.1f}" width="{step * 0.8:.1f}" height="{height:.1f}">'
                 f"<title>{escape(title)}</title></rect>"
@@ -126,6 +126,7 @@ def _amount(size: float, report: CostReport) -> str:
     return f"{tokens(round(size))} tokens"
 
 
+# guards: cost-page-fetches-nothing
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -188,6 +189,7 @@ def _table(report: CostReport, home: str | None) -> Iterator[str]:
     heads += [f'<th class="n">{name}</th>' for name in _NUMBERS]
     yield f'<div class="table"><table>\n<thead><tr>{"".join(heads)}</tr></thead>\n<tbody>\n'
     for row in report.rows:
+        # guards: cost-page-names-escaped
         names = [f"<td>{escape(name_of(key, row, home))}</td>" for key in report.by]
         yield f"<tr>{''.join((*names, *_numbers(row, digits)))}</tr>\n"
     total = f'<td colspan="{len(report.by)}">total</td>'

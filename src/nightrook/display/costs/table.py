@@ -77,6 +77,7 @@ def name_of(key: str, row: CostRow, home: str | None) -> str:
         return _UNNAMED
     if key == "session" and row.title:
         name = f"{name[:_ID]} {row.title}"
+    # guards: cost-table-names-safe
     return safe_line(from_home(name, home) if key == "project" else name)
 
 

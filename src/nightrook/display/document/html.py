@@ -154,7 +154,7 @@ def _code_block(lines: Iterator[str], fence: str) -> Iterator[str]:
         if len(mark) >= len(fence) and mark == mark[:1] * len(mark) and mark[:1] == fence[0]:
             break
         code.append(line)
-    yield f"<pre>{escape(chr(10).join(code))}</pre>"
+    yield f"<pre>{escape(chr(10).join(code))}</pre>"  # guards: page-code-escaped
 
 
 def _inline(text: str) -> str:
@@ -174,12 +174,13 @@ def _emphasis(text: str) -> str:
         pieces.append(escape(text[end : strong.start()]))
         pieces.append(f"<strong>{escape(strong[1])}</strong>")
         end = strong.end()
-    return "".join((*pieces, escape(text[end:])))
+    return "".join((*pieces, escape(text[end:])))  # guards: page-text-escaped
 
 
 _LONGEST_TITLE = 120
 _LONGEST_PROMPT = 2_000
 _MOST_FILES = 500
+# guards: page-own-style
 _POLICY = "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -209,6 +210,7 @@ def html_page(report: Report, steps: Iterable[Step], *, about: Iterable[str] = (
     title = f"{report.name} · {first_line(report.prompt or '', _LONGEST_TITLE)}".rstrip(" ·")
     digest = b64encode(sha256(STYLE.encode()).digest()).decode()
     policy = _POLICY.format(digest)
+    # guards: page-title-escaped
     yield _HEAD.format(policy=policy, title=escape(title), style=STYLE)
     yield from _head(report, about)
     yield from _files(report)
@@ -282,8 +284,8 @@ def _row(step: Step) -> Iterator[str]:
 
 
 def _line(step: Step) -> Iterator[str]:
-    yield f'<i class="dot"></i><b>{escape(step.label)}</b>'
-    yield f'<span class="title">{escape(step.title)}</span>'
+    yield f'<i class="dot"></i><b>{escape(step.label)}</b>'  # guards: page-labels-escaped
+    yield f'<span class="title">{escape(step.title)}</span>'  # guards: page-titles-escaped
     inside = (count(step.inside, "step"),) if step.inside else ()
     if aside := " · ".join((*inside, *step.aside)):
         yield f'<span class="aside">{escape(aside)}</span>'
@@ -298,6 +300,7 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
         elif block.kind == "change":
             yield f'<pre class="change">{"".join(map(_changed, block.text.split(chr(10))))}</pre>'
         else:
+            # guards: page-blocks-escaped
             yield f'<pre class="{block.kind}">{escape(block.text)}</pre>'
         if block.left_out:
             yield f'<p class="cut">… {block.left_out:,} more characters: rook show --full</p>'

@@ -22,6 +22,7 @@ def markdown_lines(report: Report, steps: Iterable[Step], *, full: bool) -> Iter
 
 def _step(step: Step, *, full: bool) -> Iterator[str]:
     is_call = step.kind in ("tool", "subagent")
+    # guards: markdown-labels-code
     label = code(step.label) if is_call else step.label and f"**{step.label}**"
     inside = (count(step.inside, "step"),) if step.inside else ()
     aside = "".join(f" · {code(part)}" for part in (*inside, *step.aside))
@@ -34,5 +35,6 @@ def _step(step: Step, *, full: bool) -> Iterator[str]:
     for block in step.blocks:
         if _NAMES[block.kind] and full:
             yield from (f"{_NAMES[block.kind]}:", "")
+        # guards: markdown-texts-fenced
         yield from fenced(block.text, _LONGEST if full else _LONGEST_SHOWN)
         yield ""

@@ -96,7 +96,7 @@ class Steps:
         while waiting:
             id, depth = waiting.pop()
             inside = self._children.get(id, [])
-            deeper = depth + 1 if depth < _DEEPEST else depth
+            deeper = depth + 1 if depth < _DEEPEST else depth  # guards: nesting-bounded
             waiting += [(child, deeper) for child in reversed(inside)]
             step = self._step(self._source.items[id])
             nested = len(inside) if deeper > depth else 0
@@ -207,12 +207,14 @@ class Steps:
         return _replaced(made, title=self._line(words), aside=(self._line(fix),) if fix else ())
 
     def _line(self, text: str) -> str:
+        # guards: document-lines-redacted
         return cut(safe_line(uncoloured(self._source.redact(text))).strip(), _LONGEST_TITLE)
 
     def _blocks(self, *found: tuple[BlockKind, str]) -> tuple[Block, ...]:
         """The texts as they are shown, cut where they or all of them are too long."""
         blocks = []
         for kind, text in found:
+            # guards: document-texts-redacted
             clean = safe(uncoloured(self._source.redact(text))).expandtabs().strip("\n")
             if clean.strip():
                 most = max(0, min(LONGEST_BLOCK, self._left))

@@ -111,6 +111,7 @@ def check_output(
     """The last lines of the output of a check that failed; `redact` gets all of it."""
     if check.ok:
         return
+    # guards: check-output-redacted
     output = [line for line in redact(check.output).split("\n") if line.strip()]
     if len(output) > most:
         yield paint("aside", f"  [...{len(output) - most} lines before]")

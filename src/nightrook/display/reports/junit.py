@@ -81,4 +81,4 @@ def _line(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", cut(safe(text), _LONGEST_OUTPUT))
+    return _NOT_IN_XML.sub("\ufffd", cut(safe(text), _LONGEST_OUTPUT))  # guards: xml-characters

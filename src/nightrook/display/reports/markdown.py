@@ -23,7 +23,7 @@ _WORD = re.compile("[a-z][a-z_ ]{0,30}")
 def code(text: str) -> str:
     """A text as a code span on one line; the quotes around it are longer than any inside."""
     line = one_line(safe_line(text), _LONGEST_LINE) or "(blank)"
-    quotes = "`" * (_longest_run(line) + 1)
+    quotes = "`" * (_longest_run(line) + 1)  # guards: code-span-quotes
     padding = " " if line[0] in "` " or line[-1] in "` " else ""
     return f"{quotes}{padding}{line}{padding}{quotes}"
 
@@ -31,7 +31,7 @@ def code(text: str) -> str:
 def fenced(text: str, most: int) -> Iterator[str]:
     """The lines of a text as a fenced block; its fences are longer than any inside."""
     shown = cut(safe(text).strip("\n"), most)
-    fence = "`" * max(3, _longest_run(shown) + 1)
+    fence = "`" * max(3, _longest_run(shown) + 1)  # guards: code-block-fence
     yield f"{fence}text"
     yield from shown.split("\n")
     yield fence
@@ -61,7 +61,7 @@ def facts(report: Report) -> list[str]:
 def status(name: str) -> str:
     """A status in plain words; what is not one of ours is quoted."""
     words = name.replace("_", " ")
-    return words if _WORD.fullmatch(words) else code(words)
+    return words if _WORD.fullmatch(words) else code(words)  # guards: unknown-status-quoted
 
 
 def _bad_tools(report: Report) -> tuple[tuple[int, str], ...]:

@@ -121,7 +121,7 @@ def cleaned(report: Report, redact: Callable[[str], str]) -> Report:
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
-            return safe(redact(value))
+            return safe(redact(value))  # guards: report-redacted, report-no-control-characters
         if isinstance(value, dict):
             return {key: clean(each) for key, each in value.items()}
         return tuple(map(clean, value)) if isinstance(value, tuple) else value

@@ -68,7 +68,7 @@ def first_line(row: Row, home: str | None = None) -> str:
 def prompt_line(row: Row, prompt: str, *, width: int | None, paint: Paint) -> str:
     """What a person asked, on one line; whole words of it if there is a width."""
     prefix = f"[{safe_line(row.label)}]"
-    text = safe_line(f"> {one_line(prompt, _LONGEST_PROMPT)}")
+    text = safe_line(f"> {one_line(prompt, _LONGEST_PROMPT)}")  # guards: watched-prompt-safe
     shown = text if width is None else fit(text, width - len(prefix) - 1)
     return f"{paint('prefix', prefix)} {paint('strong', shown)}"
 

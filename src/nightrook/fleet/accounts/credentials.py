@@ -58,7 +58,7 @@ def read_credentials(source: str) -> Credentials:
 
     From then on, other processes of this user cannot read the memory of this one.
     """
-    system.hide_memory()
+    system.hide_memory()  # guards: worker-memory-hidden
     if source == STDIN:
         data = _from_stdin()
     elif source.startswith(_DESCRIPTOR):
@@ -100,7 +100,7 @@ def _from_file(path: str) -> bytes:
         raise CredentialsError(f"{path} cannot be opened: {_reason(error)}") from error
     try:
         mode = os.fstat(opened).st_mode
-        if stat.S_ISREG(mode) and mode & _OTHERS:
+        if stat.S_ISREG(mode) and mode & _OTHERS:  # guards: private-credentials
             raise CredentialsError(f"others can read {path}: chmod 600 {path}")
         return _read(opened, path)
     finally:

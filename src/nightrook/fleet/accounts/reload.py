@@ -34,6 +34,7 @@ def reload_server(path: Path) -> bool:
     if not pid.isdigit():
         return False
     process = system.stat(int(pid))
+    # guards: only-the-server-signalled
     if process is None or not process.is_alive or process.name != _SERVER:
         return False  # the number of a server that has ended may be another's now
     os.kill(int(pid), signal.SIGHUP)

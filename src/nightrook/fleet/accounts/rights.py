@@ -35,14 +35,14 @@ def worker_rights(name: str, labels: Iterable[str], agents: Iterable[str]) -> li
     kinds = sorted({subjects.job_consumer(label, agent) for label in labels for agent in agents})
     logs, orders = subjects.logs_of_worker(name), subjects.orders_of_worker(name)
     return [
-        Right("send", logs),
+        Right("send", logs),  # guards: own-name-only
         Right("send", subjects.beat(name)),
         *(Right("send", f"{_NEXT}.{JOBS}.{kind}", many_replies=True) for kind in kinds),
         *(Right("send", f"{_ACK}.{JOBS}.{kind}.>") for kind in kinds),
-        Right("send", f"{_GET}.{EV}.{logs}"),
+        Right("send", f"{_GET}.{EV}.{logs}"),  # guards: own-logs-only
         Right("send", f"{_GET}.{ORDERS}.{orders}"),
         Right("send", f"{_GET}.{BLOBS}.blob.>"),
-        Right("receive", orders),
+        Right("receive", orders),  # guards: own-orders-only
     ]
 
 

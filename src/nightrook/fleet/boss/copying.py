@@ -116,6 +116,7 @@ class Copy:
             self._questions.read()
 
     def _is_claim(self, claim: str) -> bool:
+        # guards: job-claim
         return hashlib.sha256(claim.encode()).hexdigest() == self.state.job.claim_sha256
 
     def _update_info(self, there: RunInfo | None) -> None:
@@ -127,7 +128,7 @@ class Copy:
 
     def _report(self, problem: str | None, *, is_stranger: bool = False) -> None:
         """Keep the first problem; one that a stranger makes does not spoil the run."""
-        if is_stranger and self.state.stranger is None:
+        if is_stranger and self.state.stranger is None:  # guards: stranger-harmless
             self._save(replace(self.state, stranger=problem))
         elif not is_stranger and problem is not None and self.state.problem is None:
             self._save(replace(self.state, problem=problem))

@@ -49,5 +49,5 @@ async def _stored_once(connection: Connection, job: Job, settlement: Settlement)
         if found is None or found[1] == expected:
             raise ServerAwayError(f"{job.run} cannot be settled now")
         stored, expected = found
-        if stored.status != "lost" or settlement.status == "lost":
+        if stored.status != "lost" or settlement.status == "lost":  # guards: lost-replaced-once
             return stored

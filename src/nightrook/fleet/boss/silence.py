@@ -48,7 +48,9 @@ class Silence:
             return False
         self._asked_at = time.monotonic()
         if worker is None:
+            # guards: wait-for-claim-continued
             return await silent_since_passed(self._connection, self._job) > limit_s
+        # guards: wait-for-worker-continued
         return await silent_since_claim(self._connection, self._job, worker) > limit_s
 
     def _is_heard(self, worker: str | None) -> bool:

@@ -122,7 +122,7 @@ def parse_header(head: bytes, path: str) -> Bundle:
             prerequisites.append(_checked(line[1:].partition(" ")[0], object_format, path))
         else:
             id, _, name = line.partition(" ")
-            if _REF.fullmatch(name) is None or name in refs:
+            if _REF.fullmatch(name) is None or name in refs:  # guards: bundle-refs
                 raise BadBundleError(f"{path}: the bundle has a ref that rook does not write")
             refs[name] = _checked(id, object_format, path)
     return Bundle(
@@ -140,6 +140,7 @@ def unpack_objects(bundle: Bundle, cwd: str, env: Mapping[str, str]) -> None:
     Paths that lead out of a checkout, or into its `.git`, are among what it refuses.
     """
     harmless = ",".join(f"{name}=ignore" for name in _HARMLESS)
+    # guards: bundle-checked
     words = ("index-pack", "--stdin", "--fix-thin", f"--strict={harmless}")
     try:
         with open(bundle.path, "rb") as file:

@@ -63,7 +63,7 @@ def _repository(top: str) -> Repository:
     git_dir = os.path.join(top, ".git")
     for folder in (top, git_dir, os.path.join(git_dir, "objects")):
         try:
-            is_folder = S_ISDIR(os.lstat(folder).st_mode)
+            is_folder = S_ISDIR(os.lstat(folder).st_mode)  # guards: collection-no-link
         except OSError:
             is_folder = False
         if not is_folder:

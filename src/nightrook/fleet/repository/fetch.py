@@ -33,7 +33,7 @@ def fetch(run: str, bundle: Path, origin: Origin) -> str:
     _check(header, origin, repository)
     result = header.refs[RESULT]
     objects = Path(repository.objects)
-    check = partial(_check_connected, header, repository)
+    check = partial(_check_connected, header, repository)  # guards: result-connected
     try:
         take_in(header, repository.top, repository.env, objects, check)
     except OSError as error:
@@ -56,7 +56,7 @@ def home_of(origin: Origin) -> Repository:
 def _check(header: Bundle, origin: Origin, repository: Repository) -> None:
     """Raise an error unless a bundle belongs to the run, and builds on what is here."""
     header.require(BASE, RESULT)
-    if header.refs[BASE] != origin.base or header.shallow:
+    if header.refs[BASE] != origin.base or header.shallow:  # guards: result-base
         raise BadBundleError(f"{header.path}: the bundle is not of this run")
     if not set(header.prerequisites) <= {origin.head}:
         raise BadBundleError(f"{header.path}: the bundle builds on commits that were not sent")

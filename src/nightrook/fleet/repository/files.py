@@ -19,7 +19,7 @@ from nightrook.runs.git.repository import Repository
 _MOST_FILES = 100_000
 _LONGEST_NAME = 4096
 _CHUNK = 1024 * 1024
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # guards: no-worker-links
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
@@ -72,7 +72,7 @@ def unpack_files(archive: Path, folder: Path, *, limit: int) -> list[str]:
             for entry in tar:
                 parts = _safe_parts(entry)
                 total += entry.size
-                if total > limit or len(names) >= _MOST_FILES:
+                if total > limit or len(names) >= _MOST_FILES:  # guards: archive-bounded
                     _refuse(limit)
                 source = tar.extractfile(entry)
                 _write(folder, parts, source, 0o700 if entry.mode & 0o100 else 0o600)
@@ -157,7 +157,7 @@ def _safe_parts(entry: tarfile.TarInfo) -> list[str]:
     parts = entry.name.split("/")
     is_plain = entry.type in _PLAIN and not entry.issparse() and entry.size >= 0
     is_inside = not any(part in _OUTSIDE or "\0" in part for part in parts)
-    if not is_plain or not is_inside or len(entry.name) > _LONGEST_NAME:
+    if not is_plain or not is_inside or len(entry.name) > _LONGEST_NAME:  # guards: archive-plain
         raise BadArchiveError(
             f"the archive has something else than plain files in its folder: {some([entry.name])}"
         )

@@ -44,12 +44,13 @@ def pack(
     repository = find_repository(cwd)
     if repository is None:
         raise PackError(f"{cwd} isn't in a git repository: run git init, or leave out --repo")
-    _check_patterns(files)
+    _check_patterns(files)  # guards: patterns-inside
     limits = limits or Limits()
     env = private_env(repository, into)
     taken, notes = _taken(repository, env, limits, untracked=untracked)
     shallow = _shallow(repository, env)
     without = [] if shallow else _present(repository, env, known)
+    # guards: size-before-reading
     large = _check_history(repository, env, taken.commit, without, limits)
     notes += large + left_out_note(taken.left_out)
     notes += repository_notes(repository, env, taken.commit, shallow)

@@ -63,6 +63,7 @@ def check_shipment(header: Bundle, shipment: Shipment) -> None:
     if header.refs[BASE] != shipment.base:
         raise BadBundleError(f"{header.path}: the bundle has another commit than its job")
     place = Path(os.path.normpath(shipment.folder or "."))
+    # guards: folder-inside
     if place.is_absolute() or os.pardir in place.parts or "\0" in shipment.folder:
         raise UnpackError("the folder to work in is not a folder of the repository")
 

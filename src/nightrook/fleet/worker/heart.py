@@ -79,6 +79,6 @@ class Heart:
         """
         now = time.monotonic()
         silent_s = min(now - self._renewed_at, self.lease.silent_s)
-        if self._connection.is_up and silent_s >= _RENEW_S:
+        if self._connection.is_up and silent_s >= _RENEW_S:  # guards: unheard-connects-again
             self._renewed_at = now
             await self._connection.renew()

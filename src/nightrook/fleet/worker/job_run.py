@@ -110,6 +110,7 @@ class JobRun:
         folder = self._outbox.run_folder(self.entry)
         if folder is not None:
             return self._ended(folder, repository, str(error))
+        # guards: missing-commits-returned
         may_succeed = isinstance(error, (MissingCommitsError, ServerAwayError))
         return self._without_run("returned" if may_succeed else "refused", str(error))
 

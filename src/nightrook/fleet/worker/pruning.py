@@ -39,6 +39,7 @@ def prune(outbox: Outbox, keep: Keep, now: float | None = None) -> list[str]:
     A run that the server does not have whole is never removed.
     """
     now = time.time() if now is None else now
+    # guards: only-reported-removed
     reported = [(outbox.saved_at(each), each) for each in outbox.entries() if each.is_reported]
     size, removed = 0, []
     for saved_at, entry in sorted(reported, key=lambda each: each[0], reverse=True):

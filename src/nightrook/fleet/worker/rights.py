@@ -30,7 +30,7 @@ class WorkerRights(msgspec.Struct, frozen=True, kw_only=True):
         """Why this worker does not run a job; None if it does."""
         if job.agent not in self.agents:
             return f"this worker does not run {job.agent}"
-        if job.permission not in self.permissions:
+        if job.permission not in self.permissions:  # guards: worker-grants
             return f"this worker does not grant --permission {job.permission}"
         if (job.args or job.allow) and not self.allow_args:
             return "this worker passes no arguments or rules of a job to the agent"

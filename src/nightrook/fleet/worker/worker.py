@@ -206,7 +206,7 @@ class Worker:
         """Acknowledge a job, which claims it; False if it is not certain that this was in time."""
         await self.connection.ask(message.reply, b"+ACK")
         is_early = time.monotonic() - asked_at < CLAIM_S
-        return is_early and not self.draining.is_set()
+        return is_early and not self.draining.is_set()  # guards: draining-starts-nothing
 
     async def _refuse_unreadable(self, message: Msg, reason: str) -> None:
         """Report a job that this version cannot read, by what its subject says."""

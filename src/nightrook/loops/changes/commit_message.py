@@ -41,6 +41,7 @@ def run_commit_message(
 
 def _message(task: str, files: Sequence[str], ending: str, environ: Mapping[str, str]) -> str:
     redacted = Redactor(environ).text
+    # guards: commit-redacted
     subject = cut(_line(redacted(task), _LONGEST_LINE).strip(_HEADING), _LONGEST_SUBJECT)
     names = [f"  {_line(redacted(name), _LONGEST_LINE)}" for name in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
@@ -50,4 +51,4 @@ def _message(task: str, files: Sequence[str], ending: str, environ: Mapping[str,
 
 
 def _line(text: str, most: int) -> str:
-    return safe_line(first_line(text, most))
+    return safe_line(first_line(text, most))  # guards: no-trailer

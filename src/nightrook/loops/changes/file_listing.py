@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nightrook.loops.state import Change
 
+# guards: listing-no-link
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_FILES = 50_000
 _TIME_LIMIT_S = 5.0
@@ -41,7 +42,7 @@ class Listings:
         data = b"\0".join(part for pair in listing.items() for part in pair)
         try:
             self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(os.open(self._kept, _NEW, 0o600), "wb") as file:
+            with open(os.open(self._kept, _NEW, 0o600), "wb") as file:  # guards: listing-private
                 file.write(data)
         except OSError:  # such as a full disk
             return None
@@ -71,6 +72,7 @@ class Listings:
         try:
             for name, details in self._walk(os.fsencode(self._cwd)):
                 listing[name] = details
+                # guards: listing-bounded
                 if len(listing) > _MOST_FILES or time.monotonic() > until:
                     return None
         except OSError:

@@ -13,4 +13,4 @@ class SteadyClock:
 
     def now(self) -> float:
         """The time on this clock."""
-        return time.clock_gettime(_CLOCK) + self._ahead
+        return time.clock_gettime(_CLOCK) + self._ahead  # guards: steady-clock

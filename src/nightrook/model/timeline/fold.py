@@ -237,7 +237,7 @@ def _draft(
 ) -> None:
     draft = line.drafts.get(event.id)
     if draft is None:
-        if len(line.drafts) >= _MOST_DRAFTS:
+        if len(line.drafts) >= _MOST_DRAFTS:  # guards: drafts-bounded
             del line.drafts[next(iter(line.drafts))]
         draft = line.drafts[event.id] = Draft(kind, event.parent, record.at)
     draft.size += len(event.text)

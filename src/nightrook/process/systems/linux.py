@@ -88,7 +88,7 @@ def is_available() -> bool:
     In a PID namespace, /proc may be that of another one: its ids would be those of strangers.
     """
     try:
-        return os.readlink(f"{_PROC}/self") == str(os.getpid())
+        return os.readlink(f"{_PROC}/self") == str(os.getpid())  # guards: own-proc
     except OSError:
         return False
 
@@ -168,7 +168,7 @@ def marked(variable: bytes) -> list[int]:
         environments = [(pid, environment(pid)) for pid in unclear]
         found += [pid for pid, text in environments if text and variable in text.split(b"\0")]
         unclear = [pid for pid, text in environments if text == b"" and _is_in_exec(pid)]
-        if not unclear or time.monotonic() > until:
+        if not unclear or time.monotonic() > until:  # guards: process-in-exec
             return found
         time.sleep(_PAUSE_S)
 
@@ -228,7 +228,7 @@ def adopted(since: int) -> list[tuple[int, list[bytes]]]:
         (pid, (environment(pid) or b"").split(b"\0"))
         for pid, found in stats()
         if (found.parent, found.is_alive) == (me, True)
-        and found.session != ours
+        and found.session != ours  # guards: own-children-kept
         and found.start >= since
     ]
 
@@ -326,7 +326,7 @@ def short_path(folder: int, name: str) -> str | None:
 def enlarge_pipe(writing: int) -> None:
     """Let a pipe hold as much as the system lets us."""
     with suppress(OSError, AttributeError):  # this user's pipes together hold too much already
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)  # guards: pipe-size
 
 
 def raise_oom_score() -> int | None:
@@ -336,7 +336,7 @@ def raise_oom_score() -> int | None:
             score = int(file.read())
     except (OSError, ValueError):
         return None
-    _set_oom_score(min(score + _MORE_LIKELY, 1000))
+    _set_oom_score(min(score + _MORE_LIKELY, 1000))  # guards: killed-before-recorder
     return score
 
 

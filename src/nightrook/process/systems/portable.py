@@ -74,7 +74,9 @@ class Tree:
 
     def _members(self) -> dict[int, ProcessInfo]:
         processes = dict(stats())
+        # guards: macos-orphan-marker
         found = {*below(processes.items(), os.getpid()), *_having(self._variable, processes)}
+        # guards: macos-sessions-kept
         members, self._sessions = _with_sessions(found, self._sessions, processes)
         return {pid: processes[pid] for pid in members}
 
@@ -96,7 +98,9 @@ def _with_sessions(
     """Some processes and all in their sessions or below them; those sessions, without our own."""
     session_of = {pid: _session(pid) for pid, info in processes.items() if info.is_alive}
     while True:
+        # guards: macos-own-session
         sessions = {*sessions, *(session_of.get(pid, 0) for pid in found)} - {os.getsid(0), 0}
+        # guards: macos-orphan-session
         more = {pid for pid, session in session_of.items() if session in sessions}
         members = {*found, *more, *below(processes.items(), *found, *more)} - {os.getpid()}
         if members == found:

@@ -181,6 +181,7 @@ async def _connected(folder: RunFolder, request: Request) -> AsyncIterator[_Conn
     except OSError:
         raise _over(folder) from None
     with opened:
+        # guards: own-socket-only
         if not await asyncio.to_thread(is_runner, opened, address.runner, str(folder.path)):
             raise RefusedError("the socket of this run is not that of its runner")
         opened.setblocking(False)

@@ -34,6 +34,7 @@ def refusal(connection: socket.socket, recorder: Recorder | None) -> str | None:
     if peer is None:
         return UNCLEAR
     try:
+        # guards: peer-of-other-user
         return OTHER_USER if peer.uid != os.geteuid() else _tree_refusal(peer, recorder)
     finally:
         peer.close()
@@ -67,13 +68,15 @@ def is_agent(pid: int) -> bool:
 
 def _tree_refusal(peer: Peer, recorder: Recorder | None) -> str | None:
     lineage = _lineage(peer)
+    # guards: recorder-dead
     if lineage is None or (recorder is not None and not is_same_process(*recorder)):
-        return UNCLEAR
+        return UNCLEAR  # guards: peer-of-unknown-origin
     pids = [pid for pid, _ in lineage]
     marked = _is_marked(lineage)
     if recorder is None:
         is_unclear = marked is None or _has_changed(peer, lineage)
         return FROM_AGENT if marked else UNCLEAR if is_unclear else None
+    # guards: peer-below-recorder, peer-below-runner, peer-with-marker
     if recorder.pid in pids or os.getpid() in pids[1:] or marked:
         return FROM_AGENT
     if marked is None or (not system.ORPHANS_STAY and _may_be_orphan(lineage, recorder)):
@@ -103,7 +106,7 @@ def _lineage(peer: Peer) -> list[tuple[int, int]] | None:
 
 def _has_changed(peer: Peer, lineage: list[tuple[int, int]]) -> bool:
     """Whether the process has ended, or was orphaned, since it was looked up."""
-    return system.lineage(peer.pid) != lineage or peer.has_ended
+    return system.lineage(peer.pid) != lineage or peer.has_ended  # guards: peer-ended
 
 
 def _may_be_orphan(lineage: list[tuple[int, int]], recorder: Recorder) -> bool:

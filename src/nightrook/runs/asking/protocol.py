@@ -116,9 +116,9 @@ def load_response(line: bytes) -> Responses:
 def problem(ask: Ask, decision: Decision) -> str | None:
     """Why a decision from another process is not one on this question; None if it is."""
     texts = {question.text for question in ask.questions}
-    if decision.by not in ("person", "program"):
+    if decision.by not in ("person", "program"):  # guards: decider-known
         return "a decision is made by a person or a program"
-    if not _THROUGH.fullmatch(decision.through or ""):
+    if not _THROUGH.fullmatch(decision.through or ""):  # guards: place-plain-word
         return "a decision names what it was made with, such as `web`"
     if decision.answers.keys() - texts:
         return "this is an answer to another question"

@@ -49,7 +49,7 @@ class Questions:
         """Decide on an open question; False if it is not open, and nothing happens."""
         if id not in self._open:
             return False
-        _, decided = self._open.pop(id)
+        _, decided = self._open.pop(id)  # guards: first-decision-counts
         decided(decision)
         self._close(id, decision)
         return True

@@ -44,7 +44,7 @@ def private_folder(path: Path) -> Iterator[int]:
         found = os.fstat(fd)
         if found.st_uid != os.geteuid():
             raise UnsafeRunError(str(path), f"belongs to user {found.st_uid}, not to you")
-        if S_IMODE(found.st_mode) & _OTHERS:
+        if S_IMODE(found.st_mode) & _OTHERS:  # guards: private-socket-folder
             raise UnsafeRunError(str(path), "is open to other users")
         yield fd
     finally:
@@ -57,7 +57,7 @@ def _places(home: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, str]
     if sys.platform == "darwin":
         named.append(environ.get("TMPDIR"))
     for path in (Path(name) for name in named if name):
-        if path.is_absolute() and _is_ours(path):
+        if path.is_absolute() and _is_ours(path):  # guards: runtime-folder-ours
             yield path, _NAME
     yield home, _IN_HOME
     yield _SHARED, f"{_NAME}-{os.geteuid()}"

@@ -75,8 +75,9 @@ class AnswerServer:
         """Answer one request of one viewer."""
         try:
             connection: socket.socket = writer.get_extra_info("socket")
-            if len(self._clients) > MOST_CLIENTS:
+            if len(self._clients) > MOST_CLIENTS:  # guards: viewers-bounded
                 await _say(writer, _TOO_MANY)
+            # guards: peers-checked
             elif (reason := await asyncio.to_thread(refusal, connection, recorder)) is not None:
                 await _say(writer, Refused(reason=reason))
             else:
@@ -126,7 +127,7 @@ async def _request(
 ) -> ListRequest | WatchRequest | DecideRequest | Refused | None:
     """Read what a viewer wants; None if it left before it said so."""
     try:
-        async with asyncio.timeout(REQUEST_S):
+        async with asyncio.timeout(REQUEST_S):  # guards: silent-viewer
             line = await reader.readuntil()
         return load_request(line)
     except asyncio.IncompleteReadError:

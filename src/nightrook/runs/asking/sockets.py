@@ -57,6 +57,7 @@ def connect(path: Path, timeout_s: float) -> socket.socket:
     try:
         with private_folder(path.parent) as fd:
             found = os.stat(path.name, dir_fd=fd, follow_symlinks=False)
+            # guards: no-linked-socket
             if not S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
                 raise UnsafeRunError(str(path), "is not a socket of yours")
             client.connect(_short(fd, path))
@@ -71,7 +72,7 @@ def _bind(server: socket.socket, folder: int, path: Path) -> None:
     new = path.with_suffix(_NEW)
     with explained(path):
         server.bind(_short(folder, new))
-        os.chmod(new.name, _MODE, dir_fd=folder)
+        os.chmod(new.name, _MODE, dir_fd=folder)  # guards: private-socket
         server.listen(_BACKLOG)
         os.rename(new.name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -87,7 +88,7 @@ def _remove_stale(folder: int, path: Path) -> None:
     for name in names[:_MOST_PROBED]:
         with suppress(OSError):
             is_socket = S_ISSOCK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-            if is_socket and _is_left_behind(folder, path / name):
+            if is_socket and _is_left_behind(folder, path / name):  # guards: abandoned-sockets-only
                 os.unlink(name, dir_fd=folder)
 
 

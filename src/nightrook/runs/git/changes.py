@@ -101,7 +101,7 @@ def apply_change(
     known = [_head_tree(repository, env), *([] if committed_only else [change.base])]
     merged, conflicts = _merged(repository, env, change.base, ours=ours, theirs=theirs)
     files = [e.name for e in _differences(repository.top, env, ours, merged)]
-    _require_clean(repository, env, ours, [*files, *conflicts], known)
+    _require_clean(repository, env, ours, [*files, *conflicts], known)  # guards: uncommitted-kept
     if conflicts:
         raise ApplyError(
             f"what the run changed conflicts with your commits in {_some(conflicts)}: nothing was "

@@ -21,15 +21,15 @@ _KEPT_CONFIG = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_
 
 _NO_PROGRAM = "/dev/null"
 _OFF = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": _NO_PROGRAM,
+    "core.fsmonitor": "false",  # guards: no-file-monitor
+    "core.hooksPath": _NO_PROGRAM,  # guards: no-git-hook
     "core.sshCommand": _NO_PROGRAM,
     "core.askPass": "",
     "core.editor": ":",
     "core.pager": "cat",
     "core.alternateRefsCommand": "",
     "credential.helper": "",
-    "commit.gpgSign": "false",
+    "commit.gpgSign": "false",  # guards: no-signing
     "tag.gpgSign": "false",
     "gpg.program": _NO_PROGRAM,
     "gpg.openpgp.program": _NO_PROGRAM,
@@ -40,7 +40,7 @@ _OFF = {
     "maintenance.auto": "false",
     "protocol.allow": "never",
     "submodule.recurse": "false",
-    "diff.ignoreSubmodules": "dirty",
+    "diff.ignoreSubmodules": "dirty",  # guards: no-submodule-program
     "safe.bareRepository": "explicit",
 }
 """Settings that win over those of any file."""
@@ -54,8 +54,8 @@ _PRIVATE = {
 """More settings for git in a folder of ours: it leaves nothing in the repository."""
 
 _VARIABLES = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # guards: no-fetch
+    "GIT_NO_LAZY_FETCH": "1",  # guards: no-fetch
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": ":",
     "GIT_PAGER": "cat",
@@ -64,6 +64,7 @@ _VARIABLES = {
 _NAMED = {
     "filter": {"clean": "", "smudge": "", "process": "", "required": "false"},
     "hook": {"command": "", "event": "", "enabled": "false"},
+    # guards: no-merge-driver
     "merge": {"driver": "false"},  # a conflict; an empty one would drop the other side's changes
 }
 """Kinds of programs that have names of their own: what turns each of them off."""
@@ -152,6 +153,7 @@ def _git(
     own = env or {}
     off = {**_OFF, **_PRIVATE} if _is_private(own) else dict(_OFF)
     for kind, name in _named_programs(cwd, own):
+        # guards: no-filters
         off |= {f"{kind}.{name}.{key}": value for key, value in _NAMED[kind].items()}
     return _start(cwd, words, {**own, **_settings(off)}, names, source=source, into=into)
 
@@ -215,7 +217,7 @@ def _start(
         stdout=into or subprocess.PIPE,
         stderr=subprocess.PIPE,
         input=given,
-        umask=_PRIVATE_UMASK if _is_private(env) else -1,
+        umask=_PRIVATE_UMASK if _is_private(env) else -1,  # guards: private-snapshots
         timeout=_TRANSFER_LIMIT_S if is_transfer else _TIME_LIMIT_S,
         check=False,
     )
@@ -231,5 +233,6 @@ def _environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
+        # guards: no-git-variables
         if not name.startswith("GIT_") or name.startswith(_KEPT) or name in _KEPT_CONFIG
     }

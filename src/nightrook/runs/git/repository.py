@@ -12,7 +12,7 @@ from nightrook.runs.git.git_command import GitError, ask, do, filter_names
 FROM_INPUT = ("--pathspec-from-file=-", "--pathspec-file-nul")
 """Arguments for names that are the input of git."""
 
-LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}  # guards: names-not-patterns
 """Variables by which git takes names as they are, not as patterns."""
 
 _LONGEST_PATH = 200
@@ -87,7 +87,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         now = find_repository(cwd)
         for field in self.__struct_fields__:
             found, pinned = getattr(now, field, None), getattr(self, field)
-            if found != pinned:
+            if found != pinned:  # guards: pinned-repository
                 raise ChangedRepositoryError(cwd, _CALLED[field], found, pinned)
 
     def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
@@ -109,7 +109,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         """Commit these files as they are now, and nothing else that is staged."""
         self.stage(names, env=self.env)
         # Only these: the agent may have staged others.
-        do(
+        do(  # guards: chosen-files-only
             self.top,
             *("commit", "--quiet", "--only", "--cleanup=whitespace"),
             *("--message", message, *FROM_INPUT),
@@ -144,8 +144,8 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         entries = [(entry[:2], entry[3:]) for entry in status.split("\0") if entry]
         staged = [name for code, name in entries if code.startswith("A")]
         names = [name for _, name in entries]
-        never = self._ignored(staged, own) | self._filtered(names, own)
-        never |= set(filter(_is_env_file, names))
+        never = self._ignored(staged, own) | self._filtered(names, own)  # guards: no-ignored-files
+        never |= set(filter(_is_env_file, names))  # guards: no-secret-files
         return [n for n in names if n not in never], [n for n in names if n in never]
 
     def _ignored(self, staged: Sequence[str], env: Mapping[str, str]) -> set[str]:

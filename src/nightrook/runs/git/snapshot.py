@@ -124,7 +124,7 @@ def _copy_index(repository: Repository, env: Mapping[str, str]) -> None:
     own.unlink(missing_ok=True)
     index = Path(repository.git_dir, "index")
     if index.is_file():
-        shutil.copy2(index, own)
+        shutil.copy2(index, own)  # guards: index-time-kept
 
 
 def _size(path: str) -> int:

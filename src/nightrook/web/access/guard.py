@@ -36,6 +36,7 @@ class Guard:
         send = _with_headers(send, is_data=is_api(scope["path"]))
         refused = refusal(self._rules, Asked(scope["method"], scope["path"], scope["headers"]))
         if refused is None and is_write(scope["method"]):
+            # guards: agent-writes-nothing
             refused = _FROM_AGENT if await self._from_agent(scope) else None
             if refused is None:
                 body = await _read_body(receive)
@@ -62,7 +63,7 @@ async def _read_body(receive: Receive) -> bytes | None:
         if message["type"] != "http.request":
             return bytes(body)
         body += message.get("body", b"")
-        if len(body) > LARGEST_BODY:
+        if len(body) > LARGEST_BODY:  # guards: bodies-bounded
             return None
         if not message.get("more_body"):
             return bytes(body)

@@ -2,7 +2,7 @@
 
 _POLICY = (
     "default-src 'none'",
-    "script-src 'self'",
+    "script-src 'self'",  # guards: own-scripts
     "style-src 'self'",
     "img-src 'self' data:",
     "font-src 'self'",
@@ -10,8 +10,8 @@ _POLICY = (
     "manifest-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
+    "frame-ancestors 'none'",  # guards: no-frames
+    "require-trusted-types-for 'script'",  # guards: no-html
     "trusted-types lit-html",
 )
 """Where the page may load what from; `lit-html` is the policy of the one library that makes HTML,
@@ -19,7 +19,7 @@ from the templates in the page's own source alone."""
 
 PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", "; ".join(_POLICY).encode()),
-    (b"x-content-type-options", b"nosniff"),
+    (b"x-content-type-options", b"nosniff"),  # guards: no-sniffing
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),

@@ -95,7 +95,7 @@ class _Headers:
 
     def get(self, name: bytes) -> bytes | None:
         """The value of a header; None if it is not there."""
-        return b"" if name in self._twice else self._values.get(name)
+        return b"" if name in self._twice else self._values.get(name)  # guards: repeated-header
 
 
 def is_api(path: str) -> bool:
@@ -105,17 +105,17 @@ def is_api(path: str) -> bool:
 
 def _refused_size(asked: Asked) -> Refusal | None:
     size = len(asked.path) + sum(len(name) + len(value) for name, value in asked.headers)
-    return _LARGE_HEADERS if size > LARGEST_HEADERS else None
+    return _LARGE_HEADERS if size > LARGEST_HEADERS else None  # guards: headers-bounded
 
 
 def _refused_host(rules: Rules, headers: _Headers) -> Refusal | None:
     host = (headers.get(b"host") or b"").decode("latin-1").lower()
-    return None if host in rules.hosts else _WRONG_HOST
+    return None if host in rules.hosts else _WRONG_HOST  # guards: own-host-names
 
 
 def _refused_method(asked: Asked) -> Refusal | None:
     allowed = (*_READS, *_WRITES) if is_api(asked.path) else _READS
-    if asked.method in allowed:
+    if asked.method in allowed:  # guards: own-methods
         return None
     return Refusal(405, f"{asked.method[:20]} is not possible here: use {' or '.join(allowed)}")
 
@@ -126,11 +126,12 @@ def _refused_origin(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | 
     own = rules.origins((headers.get(b"host") or b"").decode("latin-1").lower())
     if asked.method in _WRITES:
         if origin is None or site is None:
-            return _NO_ORIGIN
+            return _NO_ORIGIN  # guards: write-origin
+        # guards: foreign-write, foreign-site
         return None if origin in own and site == b"same-origin" else _OTHER_SITE
-    if origin is not None and origin not in own:
+    if origin is not None and origin not in own:  # guards: foreign-read
         return _OTHER_SITE
-    if site is None or site in _SAME or _opens_page(asked, headers):
+    if site is None or site in _SAME or _opens_page(asked, headers):  # guards: foreign-embed
         return None
     return _OTHER_SITE
 
@@ -138,7 +139,7 @@ def _refused_origin(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | 
 def _opens_page(asked: Asked, headers: _Headers) -> bool:
     """Whether a user follows a link from elsewhere to the page itself, which has no data."""
     kind = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest"))
-    return asked.path == "/" and kind == (b"navigate", b"document")
+    return asked.path == "/" and kind == (b"navigate", b"document")  # guards: foreign-link
 
 
 def _refused_token(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
@@ -146,16 +147,16 @@ def _refused_token(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | N
         return None
     given = headers.get(b"authorization") or b""
     is_right = compare_digest(given, _BEARER + rules.token.encode())
-    return None if is_right else NO_TOKEN
+    return None if is_right else NO_TOKEN  # guards: data-needs-token
 
 
 def _refused_write(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
     if asked.method not in _WRITES:
         return None
-    if rules.read_only:
+    if rules.read_only:  # guards: read-only-server
         return _READ_ONLY
     kind = (headers.get(b"content-type") or b"").split(b";")[0].strip().lower()
-    return None if kind == b"application/json" else _NOT_JSON
+    return None if kind == b"application/json" else _NOT_JSON  # guards: write-json
 
 
 def is_write(method: str) -> bool:

@@ -83,7 +83,7 @@ class Follower:
         try:
             self._watch_lists(watch)
             await self._find_unfinished()
-            await self.questions.heard(_RUNNERS_S)
+            await self.questions.heard(_RUNNERS_S)  # guards: runners-heard
             self._ready.set()
             await self._while_watched(watch)
         finally:

@@ -45,6 +45,7 @@ class Indexing:
                 suppress(NightrookError, OSError, sqlite3.Error),
                 SearchIndex.open(self.path) as words,
             ):
+                # guards: archive-kept
                 for progress in fill(words, user_homes(), keep=archive_keep()):
                     self.progress = progress
                     if self._is_over:

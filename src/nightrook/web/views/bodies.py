@@ -77,7 +77,7 @@ def _read(shown: ShownRun, item: Item, redactor: Redactor) -> Parts:
         parts: Parts = {**dict.fromkeys(_PARTS), "text": _raw_line(shown, item)}
     else:
         parts = _parts(run_bodies(shown.folder.path, agent).read(item), _replacements(agent))
-    return {
+    return {  # guards: bodies-redacted
         name: None if text is None else redactor.text(encodable(text))
         for name, text in parts.items()
     }

@@ -28,7 +28,7 @@ async def search(request: Request) -> Response:
     query = _query(request)
     limit = number(request, "limit", 50, most=_MOST_SESSIONS)
     site.indexing.begin()
-    redact = site.redactor.text
+    redact = site.redactor.text  # guards: search-redacted
     try:
         found = await asyncio.to_thread(found_sessions, site.indexing.path, query, limit, redact)
     except EmptyQueryError as error:

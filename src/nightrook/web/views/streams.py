@@ -41,7 +41,7 @@ def _user_home() -> str:
 async def bell(request: Request) -> Response:
     """`GET /api/bell`."""
     site = site_of(request)
-    if site.bell.listeners >= MOST_LISTENERS:
+    if site.bell.listeners >= MOST_LISTENERS:  # guards: bells-bounded
         raise ApiError(429, "too many pages listen to this server: close some of them")
     return StreamingResponse(_events(site), media_type="text/event-stream")
 

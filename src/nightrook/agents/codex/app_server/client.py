@@ -148,7 +148,7 @@ class Client:
             kind="edit",
             title=", ".join(files) or None,
             detail=tuple(line for change in patch.changes for line in _changed(change, several)),
-            notes=(grant,) if root else (),
+            notes=(grant,) if root else (),  # guards: patch-folder-shown
             reason=message.params.reason,
             always=f"{tools.PATCH}({', '.join(files)})" if files else None,
             scope="any later change to these files" if several else "any later change to this file",

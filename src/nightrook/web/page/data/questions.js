@@ -84,6 +84,7 @@ export class Questions {
   /** Add one; one that had only disappeared comes back to its place. */
   #add(question) {
     const before = this.#decided.get(key(question));
+    // guards: question-returns
     if (this.#open.has(key(question)) || (before && !before.decided.isGone)) return;
     const added = { ...question, place: before?.place ?? (this.#last += 1) };
     this.#decided.delete(key(question));

@@ -158,7 +158,7 @@ export class RunItems {
       }
       if (!page) continue;
       const before = page.get(item.id);
-      if (before && before.revision >= item.revision) continue;
+      if (before && before.revision >= item.revision) continue; // guards: newer-item
       page.set(item.id, item);
       changed.push(item);
     }

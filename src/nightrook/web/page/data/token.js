@@ -16,6 +16,7 @@ export async function takeToken() {
   const given = fromHash(location.hash);
   if (given) {
     sessionStorage.setItem(KEY, given.token);
+    // guards: token-leaves-address
     history.replaceState(null, "", `${location.pathname}#${given.route}`);
   }
   return sessionStorage.getItem(KEY) ?? (await fromAnotherTab());

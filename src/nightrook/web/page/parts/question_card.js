@@ -118,7 +118,7 @@ export class QuestionCard {
 
   #buttons() {
     const { question } = this;
-    const waits = !this.isSeen || this.isBusy;
+    const waits = !this.isSeen || this.isBusy; // guards: allowed-when-seen
     const asks = question.questions ?? [];
     const isAnswered = asks.every((ask) => this.#answer(ask));
     return html`<footer>

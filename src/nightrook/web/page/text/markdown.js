@@ -276,6 +276,7 @@ function linked(text, address) {
 
 /** Whether an address may be opened: http and https only, with no user name in it. */
 export function isAddress(address) {
+  // guards: http-links-only
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return false;
   const url = new URL(address);
   return !url.username && !url.password;

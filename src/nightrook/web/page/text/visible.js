@@ -8,7 +8,7 @@ const BLANKS = new RegExp(`(?<=\\S) {${MOST_BLANKS + 1},}`, "g");
 /** Text in which nothing is hidden: `␛` for a control character, `‹U+202E›` for other hidden ones. */
 export function visible(text) {
   return text
-    .replace(HIDDEN, shown)
+    .replace(HIDDEN, shown) // guards: hidden-visible
     .replace(OTHER_BLANKS, code)
     .replace(BLANKS, (run) => `␠×${run.length}`);
 }
