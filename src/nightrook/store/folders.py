@@ -1,7 +1,6 @@
 """Folders in the home: how one is made whole; how those of loops and batches are read, locked."""
 
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -197,7 +196,7 @@ class ProcessFolder:
         """Ask the process that runs it to end it; a NotRunningError if there is none."""
         if not self.is_running:
             raise NotRunningError(self.kind, self.name)
-        self._files.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
+        self._files.replace(_STOP, os.urandom(_STOP_BYTES))
 
     def stop_request(self) -> bytes | None:
         """Read the last stop request: its bytes differ from those of every earlier one."""

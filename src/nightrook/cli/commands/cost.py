@@ -18,8 +18,7 @@ from nightrook.cli.safe_output import guarded
 from nightrook.cli.terminal.output import put_json
 from nightrook.config.archive.options import CostOptions
 from nightrook.display.console import columns, look_of
-from nightrook.display.costs.exports import report_csv, report_json
-from nightrook.display.costs.table import without_secrets
+from nightrook.display.costs.exports import report_csv, report_json, without_secrets
 from nightrook.model.errors import OptionError
 from nightrook.model.safe import safe_line
 

@@ -1,5 +1,6 @@
 """Reports of cost for programs: JSON and CSV."""
 
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -20,6 +21,22 @@ _COLUMNS = (
     "unpriced_tokens",
     "calls",
 )
+
+
+def without_secrets(report: CostReport, redact: Callable[[str], str]) -> CostReport:
+    """The same report with all names redacted; a name that was cut first could keep a part."""
+
+    def clean(text: str | None) -> str | None:
+        return text and redact(text)
+
+    rows = [
+        msgspec.structs.replace(
+            row, keys={key: clean(name) for key, name in row.keys.items()}, title=clean(row.title)
+        )
+        for row in report.rows
+    ]
+    notes = tuple(redact(note) for note in report.notes)
+    return msgspec.structs.replace(report, rows=tuple(rows), notes=notes)
 
 
 def report_json(report: CostReport) -> bytes:

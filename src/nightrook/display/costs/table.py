@@ -5,8 +5,6 @@ The sentences below a table and the names of its rows are shared with the page a
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import msgspec
-
 from nightrook.archive.ledger.limits import ReportedLimit
 from nightrook.archive.report.figures import CostReport, CostRow, Figures
 from nightrook.display import cells
@@ -79,22 +77,6 @@ def name_of(key: str, row: CostRow, home: str | None) -> str:
         name = f"{name[:_ID]} {row.title}"
     # guards: cost-table-names-safe
     return safe_line(from_home(name, home) if key == "project" else name)
-
-
-def without_secrets(report: CostReport, redact: Callable[[str], str]) -> CostReport:
-    """The same report with all names redacted; a name that was cut first could keep a part."""
-
-    def clean(text: str | None) -> str | None:
-        return text and redact(text)
-
-    rows = [
-        msgspec.structs.replace(
-            row, keys={key: clean(name) for key, name in row.keys.items()}, title=clean(row.title)
-        )
-        for row in report.rows
-    ]
-    notes = tuple(redact(note) for note in report.notes)
-    return msgspec.structs.replace(report, rows=tuple(rows), notes=notes)
 
 
 NATIVE, ESTIMATED = "█", "▒"

@@ -6,8 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from nightrook.batches.listing import list_batches
-from nightrook.display.costs.exports import report_json
-from nightrook.display.costs.table import without_secrets
+from nightrook.display.costs.exports import report_json, without_secrets
 from nightrook.display.loops.objects import loop_json
 from nightrook.loops.storage import newest_first
 from nightrook.web.replies import json_reply
