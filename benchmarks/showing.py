@@ -18,7 +18,7 @@ from running import writer_of
 from timing import Row, dearer, faster, race
 
 import nightrook
-from nightrook.cli.safe_output import SafeOutput
+from nightrook.cli.terminal.output import SafeOutput
 from nightrook.display.console import Paint
 from nightrook.display.plain import PlainDisplay
 from nightrook.display.screen import Screen

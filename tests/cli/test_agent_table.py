@@ -5,15 +5,16 @@ import pytest
 
 from nightrook import agents
 from nightrook.adapter.agent import Capabilities
-from nightrook.cli.agent_table import (
+from nightrook.cli.commands.agents import (
     REPORTED,
+    InstalledAgent,
+    StoredAgent,
     agent_details,
     agent_table,
     history_lines,
     stored_details,
     system_details,
 )
-from nightrook.cli.installed_agents import InstalledAgent, StoredAgent
 from nightrook.display.console import Paint
 
 PLAIN = Paint()

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.desk import Desk
 
 from nightrook import agents
-from nightrook.cli.agent_table import LEGEND
+from nightrook.cli.commands.agents import LEGEND
 from nightrook.process.systems.this_system import system
 
 CLAUDE = agents.agent("claude")

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.test_run import Desk
 from tests.warm import ROOK
 
-from nightrook.cli.safe_output import SafeOutput
 from nightrook.cli.terminal.ending import print_answer
+from nightrook.cli.terminal.output import SafeOutput
 from nightrook.config.options import ViewOptions
 from nightrook.display.plain import PlainDisplay
 from nightrook.model.events import Event, Text, TurnFinished

@@ -123,7 +123,7 @@ def test_ctrl_z_switches_the_echo_on_and_the_next_frame_off(desk: Desk) -> None:
 
 DRAWS_FOREVER = """
 import asyncio, sys
-from nightrook.cli.terminal.foreground import on_interrupts
+from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.display.screen import Echo
 
 async def main():

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from nightrook.cli.installed_agents import installed_agents
+from nightrook.cli.commands.agents import installed_agents
 from nightrook.config.load import Config
 from nightrook.config.source import OwnAgent
 

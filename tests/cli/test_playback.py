@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from nightrook.cli.terminal.playback import Pace
+from nightrook.cli.commands.replay import Pace
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

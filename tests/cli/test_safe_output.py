@@ -14,7 +14,7 @@ from tests.model.redaction.test_redactor import KEY, TOKENS, VALUE, secret_of
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
-from nightrook.cli.safe_output import SafeOutput
+from nightrook.cli.terminal.output import SafeOutput
 
 ANTHROPIC, GITHUB, JWT = (
     TOKENS[name] for name in ("Anthropic key", "GitHub token", "JSON web token")

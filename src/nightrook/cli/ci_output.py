@@ -4,8 +4,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from nightrook.cli.safe_output import guarded, is_ci
-from nightrook.cli.terminal.output import put, put_command
+from nightrook.cli.terminal.output import guarded, is_ci, put, put_command
 from nightrook.config.end_options import EndOptions
 from nightrook.display.reports.report import Report
 from nightrook.model.safe import safe_line

@@ -5,10 +5,9 @@ import sys
 import click
 
 from nightrook.cli.end_actions import EndActions
-from nightrook.cli.safe_output import guarded
-from nightrook.cli.started import print_started, say
 from nightrook.cli.terminal.ending import print_end
 from nightrook.cli.terminal.foreground import report_of, warnings
+from nightrook.cli.terminal.output import guarded, say
 from nightrook.cli.terminal.raw_text import without_chatter
 from nightrook.config.options import ViewOptions
 from nightrook.display.reports.ended_run import EndedRun
@@ -40,3 +39,15 @@ def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
         if run.asks and ended is None and not view_options.quiet:
             say(f"what needs approval waits for you: {suggested('answer', start.name)}")
     return verdict.exit_code if verdict else 0
+
+
+def print_started(name: str, ended: str | None, *, quiet: bool) -> None:
+    """Print its name, and how to attach to it and stop it; or how it ended, if it has already."""
+    click.echo(name)
+    if quiet:
+        return
+    if ended is None:
+        commands = f"{suggested('attach', name)} · {suggested('stop', name)}"
+        say(f"it runs in the background: {commands}")
+    else:
+        say(f"it has ended already: {ended} · {suggested('show', name)}")

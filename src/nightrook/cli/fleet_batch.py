@@ -8,7 +8,7 @@ from typing import Self
 
 from nightrook.batches.batch import TaskRun
 from nightrook.batches.queue import FolderQueue
-from nightrook.cli.started import say
+from nightrook.cli.terminal.output import say
 from nightrook.config.batch_options import BatchOptions
 from nightrook.config.options import RunOptions
 from nightrook.fleet.boss.budgets import Budgets

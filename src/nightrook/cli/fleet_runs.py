@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from nightrook.cli.end_actions import EndActions
-from nightrook.cli.started import say
-from nightrook.cli.terminal.attach_run import show_attached
+from nightrook.cli.terminal.attached_run import show_attached
 from nightrook.cli.terminal.ending import print_end, print_result
-from nightrook.cli.terminal.foreground import on_interrupts
+from nightrook.cli.terminal.interrupts import on_interrupts
+from nightrook.cli.terminal.output import say
 from nightrook.config.fleet.options import RemoteOptions
 from nightrook.config.options import RunOptions, ViewOptions
 from nightrook.display.reports.ended_run import EndedRun

@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from nightrook.archive.report.sessions import listed_sessions
-from nightrook.cli.commands.loops import view_of
-from nightrook.cli.commands.runs import (
+from nightrook.cli.import_bar import current_archive
+from nightrook.cli.run_table import (
     HEAD,
     print_rows,
     run_cells,
@@ -21,11 +21,10 @@ from nightrook.cli.commands.runs import (
     style,
     total_parts,
 )
-from nightrook.cli.import_bar import current_archive
-from nightrook.cli.safe_output import guarded
-from nightrook.cli.terminal.output import put_json
+from nightrook.cli.terminal.output import guarded, put_json
 from nightrook.display.costs.table import spent
 from nightrook.display.loops.objects import loop_json
+from nightrook.display.loops.summary import read_loop
 from nightrook.display.numbers import moment, price, size
 from nightrook.loops.storage import newest_first
 from nightrook.model.durations import duration, elapsed_s
@@ -104,7 +103,7 @@ def _run(run: ListedRun, now: float) -> _Entry:
 def _loops(wanted: RunFilter, now: float) -> Iterator[_Entry]:
     for folder in newest_first(home_folder()):
         try:
-            view = view_of(folder)
+            view = read_loop(folder, home_folder())
         except NightrookError:
             continue  # `rook loops` says what is wrong with it
         state, run = view.state, view.plan.run

@@ -222,7 +222,7 @@ def main() -> None:
 
 def _guard_outputs() -> None:
     """Keep secrets out of all that is printed from now on; the help has none."""
-    from nightrook.cli.safe_output import guard_outputs  # so that --help stays quick
+    from nightrook.cli.terminal.output import guard_outputs  # so that --help stays quick
 
     guard_outputs()
 

@@ -4,8 +4,7 @@ import os
 import shlex
 
 from nightrook.batches.queue import FolderQueue
-from nightrook.cli.commands.loops import view_of
-from nightrook.display.loops.summary import LoopView
+from nightrook.display.loops.summary import LoopView, read_loop
 from nightrook.display.reports.batch import batch_report
 from nightrook.display.reports.loop import loop_report
 from nightrook.display.reports.report import Report, cleaned
@@ -32,7 +31,7 @@ def find_report(name: str | None) -> Report:
     home = home_folder()
     match None if name is None else find(home, name):
         case Stored("loop", path):
-            return report_of_loop(view_of(LOOP_FOLDERS.at(path)))
+            return report_of_loop(read_loop(LOOP_FOLDERS.at(path), home))
         case Stored("batch", path):
             return _stored_batch(FolderQueue(BatchFolder(path)))
         case _:

@@ -17,8 +17,8 @@ from nightrook.archive.sessions.copies import copies
 from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
 from nightrook.archive.sessions.story import session_story
 from nightrook.cli.import_bar import current_archive
-from nightrook.cli.safe_output import guarded
 from nightrook.cli.show_document import RunDocument, write_document
+from nightrook.cli.terminal.output import guarded
 from nightrook.cli.terminal.pager import paged
 from nightrook.config.command_options import ShowOptions
 from nightrook.display.console import Look, columns

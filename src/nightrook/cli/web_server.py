@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import click
 
-from nightrook.cli.started import say
+from nightrook.cli.terminal.output import say
 from nightrook.model.errors import NightrookError
 from nightrook.runs.run import Run
 

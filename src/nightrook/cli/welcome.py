@@ -4,7 +4,7 @@ import shutil
 
 from nightrook import agents
 from nightrook.adapter.agent import Agent
-from nightrook.cli.tables import columns
+from nightrook.display.table import in_columns
 from nightrook.model.text import suggested
 
 _PROMPT = '"Fix the failing tests"'
@@ -20,7 +20,7 @@ def first_steps() -> str:
         ("rook --help", "everything else"),
     ]
     lines = ["Nightrook runs coding agents and shows, records and accounts for everything they do."]
-    lines += ["", *(f"  {line}" for line in columns(steps)), ""]
+    lines += ["", *(f"  {line}" for line in in_columns(steps)), ""]
     if here:
         lines.append(f"Installed here: {', '.join(agent.name for agent in here)}. See: rook agents")
     else:

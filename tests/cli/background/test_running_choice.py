@@ -12,7 +12,7 @@ from tests.warm import ROOK, rook
 
 from nightrook.batches.queue import new_queue
 from nightrook.batches.tasks import read_tasks
-from nightrook.cli.running_choice import list_running, running_name
+from nightrook.cli.commands.attach import list_running, running_name
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.store.batch_folder import BatchFolder
 

@@ -1,11 +1,42 @@
 """`rook attach`: follows a run, a loop or a batch that another process runs."""
 
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
 import click
 
+from nightrook.batches.queue import FolderQueue
+from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.options.view_options import hold_messages
+from nightrook.cli.terminal.attached_run import follow, report_log, show_attached
+from nightrook.cli.terminal.ending import print_end, print_result
+from nightrook.cli.terminal.foreground import command_line
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import ViewOptions
+from nightrook.config.user_settings import fleet_credentials
+from nightrook.display.console import columns, look_of
+from nightrook.display.event_lines import ShownTexts
+from nightrook.display.numbers import moment
+from nightrook.display.reports.ended_run import EndedRun
+from nightrook.display.table import table
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.errors import NightrookError, UnknownRunError
+from nightrook.model.text import count, one_line
+from nightrook.runs.attached import AttachedRun
+from nightrook.runs.heal import ask_to_stop
+from nightrook.runs.listing import running_runs
+from nightrook.store.batch_folder import BATCHES, BatchFolder
+from nightrook.store.home import home_folder
+from nightrook.store.list import chosen_run
 from nightrook.store.names import kind_of
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import VerdictInfo
 
 _EXAMPLES = """\b
 Examples:
@@ -16,6 +47,9 @@ Examples:
   rook attach loop-k7f3              each iteration of a loop, then the table of its runs
   rook attach batch-k7f3             each result of a batch, then the table of its tasks
 """
+_HEAD = ("", "NAME", "STARTED", "WHAT")
+_LONGEST = 200
+_PLURALS = {"run": "runs", "loop": "loops", "batch": "batches"}
 
 
 @click.command("attach", epilog=_EXAMPLES)
@@ -35,18 +69,140 @@ def command(options: AttachOptions, view_options: ViewOptions, run: str | None) 
 
 def _attach(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
     if name is None:
-        from nightrook.cli.running_choice import running_name  # it imports a lot
-
         name = running_name()
     kind = "run" if name is None else kind_of(name)
     if kind == "loop":
-        from nightrook.cli.terminal.attach_loop import attach_loop
+        from nightrook.cli.terminal.attached_loop import attach_loop
 
         return attach_loop(name or "", options, view_options)
     if kind == "batch":
-        from nightrook.cli.terminal.attach_batch import attach_batch
+        from nightrook.cli.terminal.attached_batch import attach_batch
 
         return attach_batch(name or "", options, view_options)
-    from nightrook.cli.terminal.attach_run import attach_run
+    return _attach_run(name, options, view_options)
 
-    return attach_run(name, options, view_options)
+
+def _attach_run(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
+    """Show a run to its end; return its exit code."""
+    attached = AttachedRun(_found(name))
+    hold_messages(view_options)
+    print_project_settings()
+    following = _follow(attached, view_options, from_now=options.from_now)
+    if attached.info.fleet is not None:
+        from nightrook.cli.fleet_runs import kept_up  # an extra
+
+        following = kept_up(attached.folder, following, stop=options.stop)
+    elif options.stop:
+        ask_to_stop(attached.folder)
+    verdict, texts = follow(following, what="run", name=attached.folder.name)
+    feed, folder = attached.feed, attached.folder
+    ended = EndedRun(folder.ending(verdict.verdict), feed.state, feed.agent, folder)
+    print_result(sys.stdout, view_options, ended, texts)
+    print_end(view_options, ended)
+    report_log(attached.folder.path)
+    return verdict.exit_code
+
+
+def _found(name: str | None) -> RunFolder:
+    """The run of that name here, or on the user's fleet."""
+    try:
+        return chosen_run(home_folder(), name)
+    except UnknownRunError:
+        if name is None or fleet_credentials() is None:
+            raise
+    from nightrook.cli.fleet_runs import adopted  # an extra
+
+    return adopted(name)
+
+
+async def _follow(
+    attached: AttachedRun, view_options: ViewOptions, *, from_now: bool
+) -> tuple[VerdictInfo, ShownTexts | None]:
+    is_terminal = look_of(sys.stdout, os.environ).terminal
+    shows_command = view_options.lively and (view_options.verbose or not is_terminal)
+    if attached.info.command and shows_command:
+        click.echo(f"[rook] Agent command: {command_line(attached.info.command)}")
+    return await show_attached(attached, view_options, from_now=from_now)
+
+
+class Running(NamedTuple):
+    """A run, a loop or a batch that is running."""
+
+    kind: str
+    name: str
+    started_at: float
+    what: str
+    part_of: str | None = None
+    """The batch that a loop belongs to."""
+
+
+def running_name() -> str | None:
+    """The name of what is running; a person at a terminal is asked if there is more than one.
+
+    None if nothing is running.
+    """
+    running = list_running()
+    if len(running) < 2:
+        return running[0].name if running else None
+    return _asked(running).name
+
+
+def list_running() -> list[Running]:
+    """List what is running, newest first; parts of a running loop or batch are left out."""
+    whole = [*_batches(), *_loops()]
+    names = {each.name for each in whole}
+    whole += (
+        Running("run", run.name, run.started_at or 0.0, run.what)
+        for run in running_runs(without=names)
+    )
+    whole.sort(key=lambda each: -each.started_at)
+    return [each for each in whole if each.part_of not in names]
+
+
+def _batches() -> Iterator[Running]:
+    for path in BATCHES.paths(home_folder()):
+        folder = BatchFolder(path)
+        with suppress(NightrookError):  # it is damaged, or was removed meanwhile
+            if folder.is_running:
+                first, *others = (task.run.prompt or "" for task in FolderQueue(folder).tasks())
+                what = f"{first} (and {count(len(others), 'more task')})" if others else first
+                yield Running("batch", folder.name, folder.created_at, what)
+
+
+def _loops() -> Iterator[Running]:
+    for folder in LOOP_FOLDERS.all(home_folder()):
+        with suppress(NightrookError):
+            if folder.is_running:
+                plan, state = folder.plan(), folder.state()
+                started_at = state.started_at if state else time.time()
+                what = plan.prompt_file or plan.run.prompt or ""
+                batch = plan.batch[0] if plan.batch else None
+                yield Running("loop", folder.name, started_at, what, batch)
+
+
+def _asked(running: Sequence[Running]) -> Running:
+    """What a person chooses by its number."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        names = ", ".join(each.name for each in running)
+        raise NightrookError(f"{_counted(running)} are running: name one of {names}")
+    now = time.time()
+    rows = [
+        (str(number), each.name, moment(each.started_at, now), one_line(each.what, _LONGEST))
+        for number, each in enumerate(running, 1)
+    ]
+    for line in table(_HEAD, rows, width=columns(sys.stderr)):
+        click.echo(line, err=True)
+    choice = click.IntRange(1, len(running))
+    number: int = click.prompt("Which one?", type=choice, default=1, err=True)
+    return running[number - 1]
+
+
+def _counted(running: Sequence[Running]) -> str:
+    """How many are running of each kind: `2 runs and 1 loop`."""
+    numbers = Counter(each.kind for each in running)
+    *most, last = (
+        f"{numbers[kind]} {kind if numbers[kind] == 1 else plural}"
+        for kind, plural in _PLURALS.items()
+        if numbers[kind]
+    )
+    return f"{', '.join(most)} and {last}" if most else last

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from nightrook.batches.batch import Batch, TaskRun, refuse_unheld_tasks, start_here
 from nightrook.batches.queue import FolderQueue, find_queue, new_queue
 from nightrook.batches.tasks import BatchTask, read_tasks
+from nightrook.cli.detach_run import print_started
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.defaults import (
     current_config,
@@ -24,11 +25,10 @@ from nightrook.cli.options.defaults import (
 )
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reports import report_of_batch
-from nightrook.cli.started import print_started
+from nightrook.cli.terminal.batch_view import RunningTable
 from nightrook.cli.terminal.ending import install_hints
-from nightrook.cli.terminal.foreground import on_interrupts
+from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.output import put, put_json
-from nightrook.cli.terminal.running_table import RunningTable
 from nightrook.config.batch_options import BatchOptions
 from nightrook.config.end_options import EndOptions
 from nightrook.config.load import lowest_limits

@@ -11,7 +11,6 @@ import msgspec
 from nightrook.cli.options.defaults import current_config, profile_option
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.options.settings_files import surroundings
-from nightrook.cli.tables import print_table
 from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import ListOptions
 from nightrook.config.durations import written
@@ -20,6 +19,7 @@ from nightrook.config.load import Config
 from nightrook.config.option import Option
 from nightrook.config.settings import SETTINGS
 from nightrook.config.sizes import written_size
+from nightrook.display.table import print_table
 from nightrook.model.safe import safe_line
 
 _EXAMPLES = """\b

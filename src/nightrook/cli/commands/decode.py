@@ -13,8 +13,7 @@ import msgspec
 
 from nightrook import agents
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.safe_output import guarded
-from nightrook.cli.terminal.output import put_json
+from nightrook.cli.terminal.output import guarded, put_json
 from nightrook.config.command_options import DecodeOptions
 from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay

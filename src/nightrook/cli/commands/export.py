@@ -13,8 +13,8 @@ from nightrook.archive.export import ExportFilter, Format, Table, calls, events,
 from nightrook.archive.session_files import user_homes
 from nightrook.cli.import_bar import current_archive
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.safe_output import guarded
 from nightrook.cli.session_filter import checked, chosen_period, chosen_project
+from nightrook.cli.terminal.output import guarded
 from nightrook.config.archive.options import ExportOptions, SessionFilter
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count

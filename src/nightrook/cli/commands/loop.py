@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import click
 import msgspec
@@ -11,15 +13,15 @@ from msgspec.structs import replace
 
 from nightrook import agents
 from nightrook.cli.ci_output import CiOutput
-from nightrook.cli.commands.loops import put_end
-from nightrook.cli.detach_loop import put_loop_away
+from nightrook.cli.detach_run import print_started
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.agent_args import AgentArgs, agent_args
 from nightrook.cli.options.defaults import print_project_settings, resolve_agent
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.piped_input import PipedStdin, given_prompt
-from nightrook.cli.terminal.foreground import on_interrupts
-from nightrook.cli.terminal.loop_view import LoopOutput
+from nightrook.cli.terminal.foreground import show_run
+from nightrook.cli.terminal.interrupts import on_interrupts
+from nightrook.cli.terminal.loop_view import LoopOutput, put_end
 from nightrook.cli.terminal.output import put_json
 from nightrook.config.end_options import EndOptions
 from nightrook.config.options import LoopOptions, ViewOptions
@@ -32,7 +34,11 @@ from nightrook.loops.plan import CEILINGS, LoopPlan, plan_of
 from nightrook.loops.prompts import VARIABLES, unknown_variables
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.model.safe import safe_line
+from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
+from nightrook.process.background import in_background, write_errors_to
 from nightrook.process.systems.this_system import system
+from nightrook.runs.detach import PATIENCE_S, first_message, stop_at_signals
+from nightrook.runs.run import Run
 
 _EXAMPLES = """\b
 Examples:
@@ -136,7 +142,9 @@ async def _watch(loop: Loop, view_options: ViewOptions, ci: CiOutput, *, jsonl: 
     system.become_subreaper()
     output = LoopOutput(loop.plan, view_options, ci)
     if isinstance(loop.effects, RealEffects) and not view_options.quiet:
-        loop.effects.on_run = output.watch
+        loop.effects.on_run = lambda run, attempt: output.add_run(
+            attempt, lambda: show_run(run, view_options, None, output.echo)
+        )
     async with loop:
         on_interrupts(lambda number: loop.stop(by=number.name), output.echo)
         async for event in loop:
@@ -163,3 +171,66 @@ def _report(loop: Loop) -> Report:
     )  # rarely needed, and it imports a lot
 
     return report_of_loop(_view(loop))
+
+
+class LoopStart(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loop in the background started: how it ended, if it is over already."""
+
+    end: LoopEnd | None = None
+    reason: str = ""
+
+
+def put_loop_away(loop: Loop, at_end: Callable[[], None], *, quiet: bool) -> int:
+    """Start a loop in the background and print its name; return its exit code if it is over."""
+    start = detach_loop(loop, at_end)
+    code = 0 if start.end is None else LOOP_EXIT_CODES[start.end]
+    ended = None if start.end is None else f"{start.end.replace('_', ' ')} · {start.reason}"
+    print_started(loop.name, ended, quiet=quiet and not code)
+    return code
+
+
+def detach_loop(loop: Loop, at_end: Callable[[], None]) -> LoopStart:
+    """Start a loop in its own session; return when its first agent works, or the loop has ended.
+
+    `at_end` is called once in that session when the loop has ended. A NightrookError says why the
+    loop could not start. Later errors are in the loop's folder.
+    """
+
+    def work(report: Callable[[LoopStart], None]) -> None:
+        asyncio.run(_run(loop, report))
+        at_end()
+
+    return in_background(work, LoopStart)
+
+
+async def _run(loop: Loop, report: Callable[[LoopStart], None]) -> None:
+    stop_at_signals(lambda signal_name: loop.stop(by=signal_name))
+    first_run: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
+    if isinstance(loop.effects, RealEffects):
+        loop.effects.on_run = lambda run, _: _keep_first(first_run, run)
+    async with loop:
+        write_errors_to(loop.folder.runner_log())
+        ending = asyncio.ensure_future(loop.wait())
+        await _first_sign(first_run, ending)
+        report(LoopStart(end=loop.end, reason=loop.state.reason))
+        await ending
+
+
+def _keep_first(first_run: asyncio.Future[Run], run: Run) -> None:
+    if not first_run.done():
+        first_run.set_result(run)
+
+
+async def _first_sign(first_run: asyncio.Future[Run], ending: asyncio.Future[LoopEnd]) -> None:
+    """Wait until the first agent has written a message or the loop has ended, but not too long."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            either: list[asyncio.Future[Any]] = [first_run, ending]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if ending.done():
+                return
+            await first_message(first_run.result())
+            if not first_run.result().state.heard:
+                await asyncio.wait([ending])  # an agent that cannot start ends the loop
+    except TimeoutError:
+        return

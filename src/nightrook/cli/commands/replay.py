@@ -3,15 +3,19 @@
 import math
 import os
 import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FrameType
 
 import click
 
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.safe_output import guarded
 from nightrook.cli.terminal.ending import print_answer
 from nightrook.cli.terminal.finished_run import display_of, say_end, show_record
-from nightrook.cli.terminal.playback import Pace
+from nightrook.cli.terminal.interrupts import ended_by_signals
+from nightrook.cli.terminal.output import FRAME_S, guarded
 from nightrook.cli.terminal.raw_text import RawOutput, last_words, shown_text
 from nightrook.config.command_options import ReplayOptions
 from nightrook.config.options import Format, ViewOptions
@@ -31,6 +35,48 @@ Examples:
   rook replay k7f3 --speed 10
   rook replay k7f3 --instant --format jsonl
 """
+
+
+_LONGEST_PAUSE_S = 5.0  # waiting agents are not worth watching
+
+
+class Pace:
+    """Waits between two moments of a recording, at a multiple of its speed."""
+
+    def __init__(self, speed: float) -> None:
+        self._speed = speed
+        self._before: float | None = None
+        self._is_stopped = False
+
+    def wait(self, at: float | None, tick: Callable[[float], None] = lambda _now: None) -> None:
+        """Wait until this moment of the recording; `tick` is called with the time meanwhile."""
+        self._end_if_stopped()
+        if at is None:
+            return
+        now, self._before = self._before, at
+        if now is None:
+            tick(at)
+            return
+        rest = min(max(0.0, at - now) / self._speed, _LONGEST_PAUSE_S)
+        while rest > 0:
+            step = min(rest, FRAME_S)
+            tick(now)
+            time.sleep(step)
+            self._end_if_stopped()
+            now, rest = now + step * self._speed, rest - step
+
+    def ended_by_signals(self) -> AbstractContextManager[None]:
+        """End the block on SIGTERM and SIGHUP as on Ctrl-C, so that nothing is left on a screen."""
+        return ended_by_signals(self._stop)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        # Python drops what is raised while an object is deleted: then `wait` raises it.
+        self._is_stopped = True  # guards: dropped-signal
+        raise KeyboardInterrupt
+
+    def _end_if_stopped(self) -> None:
+        if self._is_stopped:
+            raise KeyboardInterrupt
 
 
 @click.command("replay", epilog=_EXAMPLES)

@@ -125,7 +125,7 @@ def _shipped(sink: str | None, starting: StartOptions) -> Alongside | None:
         return None
     if starting.detach:
         raise click.UsageError("--sink and --detach can't be combined")
-    from nightrook.cli.started import say
+    from nightrook.cli.terminal.output import say
     from nightrook.fleet.place import read_place  # an extra
     from nightrook.fleet.sink_run import shipped
 

@@ -25,9 +25,8 @@ from nightrook.archive.search.search import (
 from nightrook.archive.session_files import user_homes
 from nightrook.cli.import_bar import ImportBar
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.safe_output import guarded
 from nightrook.cli.session_filter import checked, chosen_period, chosen_project
-from nightrook.cli.terminal.output import put_json
+from nightrook.cli.terminal.output import guarded, put_json
 from nightrook.config.archive.options import SearchOptions, SessionFilter
 from nightrook.config.user_settings import archive_keep
 from nightrook.display.console import columns, look_of

@@ -10,21 +10,25 @@ from functools import partial
 import click
 
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.running_run import how_to_follow, open_calls, progress
-from nightrook.cli.safe_output import guarded
 from nightrook.cli.terminal.ending import print_answer
 from nightrook.cli.terminal.finished_run import display_of, ending_lines, say_end, show_record
+from nightrook.cli.terminal.output import guarded
 from nightrook.cli.terminal.pager import paged
 from nightrook.cli.terminal.raw_text import last_words, shown_text
 from nightrook.config.command_options import ShowOptions
 from nightrook.config.options import ViewOptions
+from nightrook.display import event_lines
 from nightrook.display.console import Look, columns, look_of
 from nightrook.display.ending import Shown
 from nightrook.display.event_lines import RunContext
+from nightrook.display.numbers import price
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.spending import spending_lines, subagent_titles
 from nightrook.model.answer import final_text
+from nightrook.model.durations import duration
 from nightrook.model.safe import safe_line
+from nightrook.model.snapshot import Snapshot
+from nightrook.model.text import suggested
 from nightrook.runs.heal import healed
 from nightrook.runs.listing import ListedRun, running_run
 from nightrook.store import decisions
@@ -72,12 +76,12 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
             show_session(id, options, look, verbose=verbose)
             return
         case Stored("loop", path) if not is_document:
-            from nightrook.cli.commands.loops import show_loop  # rarely needed, imports a lot
+            from nightrook.cli.terminal.loop_view import show_loop  # rarely needed, imports a lot
 
             show_loop(path, full=full)
             return
         case Stored("batch", path) if not is_document:
-            from nightrook.cli.commands.batches import show_batch  # it imports a lot, too
+            from nightrook.cli.terminal.batch_view import show_batch  # it imports a lot, too
 
             show_batch(path)
             return
@@ -179,3 +183,24 @@ def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:
         command=shlex.join(info.command),
         progress=progress(live) if live else None,
     )
+
+
+def progress(run: ListedRun) -> str:
+    """How long a run has run and what it has cost: `running · 1m 30s · ~$0.01 so far`."""
+    parts = ["running", duration(run.seconds)]
+    if run.spent.usd is not None:
+        parts.append(f"{price(run.spent)} so far")
+    return " · ".join(parts)
+
+
+def open_calls(snapshot: Snapshot, now: float) -> Iterator[str]:
+    """Yield a line for each call that has not ended: `running: Bash: make test (12.0s)`."""
+    for tool in snapshot.open_tools:
+        call = event_lines.call(tool, tool.started_at, snapshot.cwd)
+        took = event_lines.took(call, now)
+        yield f"running: {call.words}" + (f" ({took})" if took else "")
+
+
+def how_to_follow(run: ListedRun) -> str:
+    """The command that shows what comes next."""
+    return f"follow it: {suggested('attach', run.name)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nightrook.cli.options.parameters import takes
-from nightrook.cli.started import say
+from nightrook.cli.terminal.output import say
 from nightrook.cli.web_server import check_installed
 from nightrook.config.command_options import WebOptions
 from nightrook.model.errors import NightrookError

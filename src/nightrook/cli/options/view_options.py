@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from nightrook import agents
-from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import guarded
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of
 from nightrook.display.event_lines import RunContext

@@ -7,8 +7,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from nightrook.cli.safe_output import guarded
-from nightrook.cli.terminal.output import put, put_json
+from nightrook.cli.terminal.output import guarded, put, put_json
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import Look, columns, look_of
 from nightrook.display.ending import how_to_install, losses, summary

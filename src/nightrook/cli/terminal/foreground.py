@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from itertools import count
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.terminal.ending import print_end, print_result
+from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.keys import terminal_path
 from nightrook.cli.terminal.output import put
 from nightrook.cli.terminal.permission_prompt import TerminalAsker
@@ -33,8 +33,6 @@ from nightrook.process.systems.this_system import system
 from nightrook.runs.limits import late_limits, missing_permission, unheld_limits
 from nightrook.runs.run import Run
 from nightrook.store.home import home_folder, space_problem
-
-_LAST_HANDLED = 2  # Ctrl-C: the first asks, the second kills
 
 
 def is_watched(view_options: ViewOptions) -> bool:
@@ -118,28 +116,6 @@ async def _watch(
         put(sys.stderr, f"[rook] WARNING: {unheld}")
     print_end(view_options, ended)
     return verdict.exit_code
-
-
-def on_interrupts(stop: Callable[[signal.Signals], None], echo: Echo) -> None:
-    """Call `stop` at each Ctrl-C, SIGTERM and SIGHUP; the third Ctrl-C ends rook at once.
-
-    The second one switches the terminal's echo on, as nothing can be done at the third: it ends
-    rook even while much is left to read or the screen is stalled. The recorder then ends the
-    agent, and the next command that looks at the run judges it.
-    """
-    loop = asyncio.get_running_loop()
-    presses = count(1)
-
-    def interrupt() -> None:
-        if next(presses) == _LAST_HANDLED:
-            echo.keep_on()  # guards: echo-before-end
-            loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # guards: third-interrupt
-        stop(signal.SIGINT)
-
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop, number)
 
 
 def warnings(run: Run) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import click
 
-from nightrook.cli.safe_output import SafeOutput
+from nightrook.cli.terminal.output import SafeOutput
 
 _LESS = "FRX"  # quit if it fits on one screen, keep colours, leave the page on the screen
 

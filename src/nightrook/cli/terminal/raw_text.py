@@ -6,7 +6,7 @@ from functools import cache
 from typing import TextIO
 
 from nightrook import agents
-from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import guarded
 from nightrook.display.console import Paint
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line, uncoloured

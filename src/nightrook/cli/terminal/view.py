@@ -9,8 +9,7 @@ from functools import partial
 from typing import TextIO, TypeVar
 
 from nightrook.cli.options.view_options import display_on, reports_starts
-from nightrook.cli.safe_output import guarded
-from nightrook.cli.terminal.output import FRAME_S, go_unseen
+from nightrook.cli.terminal.output import FRAME_S, go_unseen, guarded
 from nightrook.cli.terminal.raw_text import RawOutput, shown_text, without_chatter
 from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.cli.terminal.writer import Writer

@@ -1,6 +1,8 @@
 """A whole loop as a table of its runs, what it used, and what it does now."""
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -14,9 +16,10 @@ from nightrook.display.loops.steps import (
 )
 from nightrook.display.numbers import price, total_cost
 from nightrook.loops.ceilings import reached_ceilings
-from nightrook.loops.current_run import CurrentRun
+from nightrook.loops.current_run import CurrentRun, current_run
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import Attempt, LoopState
+from nightrook.loops.storage import LoopFolder
 from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.price import dollars, nano
@@ -100,6 +103,22 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
         cost = price(Money(current.spent_usd, current.cost_source))
         checking = "running" if self.is_running and current.ended_at is not None else ""
         return (f"{current.iteration}", self.status, checking, took, cost, "", current.run, "")
+
+
+def read_loop(folder: LoopFolder, home: Path) -> LoopView:
+    """Read a loop as it is now; its runs are in `home`."""
+    is_running, state, now = folder.is_running, folder.state(), time.time()
+    pending = None if state is None else state.pending
+    if state is not None and state.end is None and not is_running:
+        now = max((event.at for event in folder.events()), default=state.started_at)
+    return LoopView(
+        name=folder.name,
+        plan=folder.plan(),
+        state=state,
+        is_running=is_running,
+        current=None if pending is None else current_run(home, folder.name, pending),
+        now=now,
+    )
 
 
 def row(attempt: Attempt) -> Row:

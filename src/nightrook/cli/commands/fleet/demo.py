@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from nightrook.cli.commands.fleet.status import status
-from nightrook.cli.started import say
+from nightrook.cli.terminal.output import say
 from nightrook.config.options import RunOptions
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.submit import job_of

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nightrook.agents import NAMES
-from nightrook.cli.started import say
+from nightrook.cli.terminal.output import say
 from nightrook.config.fleet.options import FleetOptions
 from nightrook.fleet.accounts import folder
 from nightrook.fleet.accounts.folder import CREDENTIALS, Listening

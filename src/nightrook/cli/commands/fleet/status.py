@@ -9,7 +9,7 @@ from contextlib import suppress
 import click
 import msgspec
 
-from nightrook.cli.started import say
+from nightrook.cli.terminal.output import say
 from nightrook.display.console import columns
 from nightrook.display.table import table
 from nightrook.fleet.boss.beats import SILENT_S, Heard

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 import msgspec
 
 from nightrook.cli.ci_output import CiOutput
-from nightrook.cli.commands.loops import put_end, say, view_of
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.view_options import hold_messages
-from nightrook.cli.terminal.attach_run import show_attached
+from nightrook.cli.terminal.attached_run import follow, report_log, show_attached
 from nightrook.cli.terminal.ending import put_answer
-from nightrook.cli.terminal.following import follow, report_log
-from nightrook.cli.terminal.loop_view import LoopOutput
+from nightrook.cli.terminal.loop_view import LoopOutput, put_end, put_note
 from nightrook.cli.terminal.output import is_gone, put_json
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.end_options import EndOptions
 from nightrook.config.options import ViewOptions
 from nightrook.display.loops.objects import loop_json
+from nightrook.display.loops.summary import read_loop
 from nightrook.loops.current_run import run_folder
 from nightrook.loops.events import AGENT_EVENTS, IterationFinished, IterationStarted, LoopEvent
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
@@ -51,7 +50,7 @@ def attach_loop(name: str, options: AttachOptions, view_options: ViewOptions) ->
 
 def _print_end(folder: LoopFolder, view_options: ViewOptions) -> None:
     """Print the table of the runs and how the loop ended, or what the options ask for instead."""
-    view = view_of(folder)
+    view = read_loop(folder, home_folder())
     last = view.state.last if view.state else None
     if view_options.json:
         put_json(sys.stdout, msgspec.json.encode(loop_json(folder)))
@@ -126,7 +125,7 @@ class _Following:
         try:
             await show_attached(AttachedRun(folder), self._view_options, from_now=from_now)
         except NightrookError as error:  # the loop may continue all the same
-            say(f"WARNING: {safe_line(str(error))}")
+            put_note(f"WARNING: {safe_line(str(error))}")
 
 
 def _current_iteration(events: Sequence[LoopEvent]) -> IterationStarted | None:

@@ -10,12 +10,11 @@ import msgspec
 
 from nightrook.batches.listing import ListedBatch, read_batch
 from nightrook.batches.queue import FolderQueue
-from nightrook.cli.commands.batches import show_batch
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.view_options import hold_messages
-from nightrook.cli.terminal.following import follow, report_log
+from nightrook.cli.terminal.attached_run import follow, report_log
+from nightrook.cli.terminal.batch_view import RunningTable, show_batch
 from nightrook.cli.terminal.output import is_gone, put, put_json
-from nightrook.cli.terminal.running_table import RunningTable
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import ViewOptions
 from nightrook.display.loops.batch import ResultLines, RunningTask
