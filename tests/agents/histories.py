@@ -61,9 +61,9 @@ def read(history: History, path: str, data: bytes, *, pauses: bool = False) -> l
     history = history.loaded()
     assert history.begin is not None
     memory = history.begin(path.split("/"))
-    lines = [data] if place.kind == "document" else data.split(b"\n")
-    if place.kind != "document":
-        lines = [line for line in lines if any(needle in line for needle in history.needles)]
+    if place.kind == "document":
+        return single(history.document_findings(data, memory))
+    lines = [line for line in data.split(b"\n") if any(map(line.__contains__, history.needles))]
     if not pauses:
         return single(history.findings(lines, memory))
     findings: list[Finding] = []

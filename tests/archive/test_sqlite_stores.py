@@ -16,8 +16,8 @@ import pytest
 
 from nightrook.adapter.history import Call, Finding, History
 from nightrook.agents.goose.history import HISTORY as GOOSE
-from nightrook.agents.kilo.history import HISTORY as KILO
 from nightrook.agents.opencode.history import HISTORY as OPENCODE
+from nightrook.agents.opencode.history import KILO_HISTORY as KILO
 from nightrook.archive import sqlite_stores
 from nightrook.archive.sqlite_stores import StoreReading, read_store, schema
 from tests.agents.histories import tokens

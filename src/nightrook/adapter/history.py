@@ -306,6 +306,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     read_lines: Callable[[Sequence[bytes], Any], Sequence[Finding]] | None = None
     """Reads lines that follow each other, in place of `read`: for an agent that writes many."""
 
+    lines: Callable[[bytes], Sequence[bytes]] | None = None
+    """Cuts a file that is one document into lines; never raises."""
+
     queries: tuple[Query, ...] = ()
     """For a SQLite store; those whose tables or columns a store does not have are left out."""
 
@@ -325,15 +328,21 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
             memory=stored.facts,
             begin=stored.begin,
             read_lines=stored.findings,
+            lines=stored.lines,
         )
 
     def findings(self, lines: Sequence[bytes], memory: Any) -> Sequence[Finding]:
-        """What lines that follow each other, or a whole document, report."""
+        """What lines that follow each other report."""
         if self.read_lines is not None:
             return self.read_lines(lines, memory)
         if self.read is None:
             return ()
         return [finding for line in lines for finding in self.read(line, memory)]
+
+    def document_findings(self, document: bytes, memory: Any) -> Sequence[Finding]:
+        """What a file that is one document reports."""
+        lines = (document,) if self.lines is None else self.lines(document)
+        return self.findings(lines, memory)
 
 
 _NUMBERED = re.compile(r"chatcmpl-\d+")

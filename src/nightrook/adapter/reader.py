@@ -24,7 +24,12 @@ Table = Mapping[type[msgspec.Struct], Read[M]]
 """The function that reads each shape of message."""
 
 
-Where = Literal["stream", "stored", "both"]
+Where = Literal["stream", "stored", "both", "ledger"]
+"""Where lines of a shape occur: `both` is in the stream and in stored sessions.
+
+`ledger` is for a stored line that the ledger reads by a smaller shape than the events' or that has
+no events at all.
+"""
 
 
 class Row(NamedTuple):
@@ -44,7 +49,7 @@ class Row(NamedTuple):
 
 def stream_of(rows: Iterable[Row]) -> Table[Any]:
     """The part of an agent's table that is about its stream."""
-    return {row.shape: row.read for row in rows if row.where != "stored"}
+    return {row.shape: row.read for row in rows if row.where in ("stream", "both")}
 
 
 def stored_of(rows: Iterable[Row]) -> Table[Any]:

@@ -15,6 +15,7 @@ else the memory has, as open calls, is not there then, and no call may depend on
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -203,8 +204,10 @@ class Stored:
     """Reads stored lines by the rows of an agent's table that are not about its stream alone.
 
     `memory` makes a memory for a file; `begin` makes its facts from the parts of the file's path.
-    `time` is the field with the time of a line, if lines without a needle have it as well. `start`
-    matches how a message begins, to find one behind another that was cut.
+    `silent` are the lines without events, and `untagged` is the shape of lines without a type.
+    `time` is the field with the time of a line, if lines without a needle have it as well;
+    `time_of` finds it in a line whose shapes leave it out. `start` matches how a message begins, to
+    find one behind another that was cut. `lines` cuts a file that is one document into lines.
     """
 
     def __init__(
@@ -213,31 +216,44 @@ class Stored:
         rows: Iterable[Row],
         memory: Callable[[], StoredMemory],
         *,
-        facts: type[Facts],
-        begin: Callable[[Sequence[str]], Facts],
+        facts: type[Facts] = Facts,
+        begin: Callable[[Sequence[str]], Facts] | None = None,
         silent: Table[Any] | None = None,
+        untagged: type[msgspec.Struct] | None = None,
         time: str | None = None,
+        time_of: Callable[[bytes], object] | None = None,
         start: re.Pattern[bytes] | None = None,
+        lines: Callable[[bytes], Sequence[bytes]] | None = None,
     ) -> None:
         self._agent = agent
         self._memory = memory
         self.facts = facts
         self.begin = begin
         self.time = time
+        self.lines = lines
         self._start = start
-        rows = [row for row in rows if row.where != "stream"]
+        if time_of is not None:
+            rows = [row._replace(read=_timed(row.read, time_of)) for row in rows]
+        shown = [row for row in rows if row.where in ("stored", "both")]
+        counted = [row for row in rows if row.where == "ledger" or (row in shown and row.needles)]
         self._table: Table[Any] = {
-            **{row.shape: _only_events(row.read) if row.needles else row.read for row in rows},
+            **{row.shape: _only_events(row.read) if row.needles else row.read for row in shown},
             **(silent or {}),
         }
-        self._counted = {row.shape: row.read for row in rows if row.needles}
-        self.needles = tuple(dict.fromkeys(needle for row in rows for needle in row.needles))
-        self._decoder = msgspec.json.Decoder(union_of(self._counted))
-        self._time_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+        self._counted = {row.shape: row.read for row in counted}
+        self.needles = tuple(dict.fromkeys(needle for row in counted for needle in row.needles))
+        tagged = [shape for shape in self._counted if shape is not untagged]
+        shapes = [union_of(tagged)] if tagged else []
+        if untagged in self._counted:
+            shapes.append(untagged)
+        self._decoders = [msgspec.json.Decoder(shape) for shape in shapes]
+        self._untagged = untagged
 
     def decoder(self, *, cap: int = DEFAULT_CAP) -> TranscriptDecoder:
         """Return a decoder for the events of one stored session."""
-        return TranscriptDecoder(self._agent, self._table, self._memory(), cap=cap)
+        untagged = self._untagged if self._untagged in self._table else None
+        memory = self._memory()
+        return TranscriptDecoder(self._agent, self._table, memory, untagged=untagged, cap=cap)
 
     def findings(self, lines: Sequence[bytes], facts: Any) -> Sequence[Finding]:
         """Read lines that hold a needle and follow each other; the facts change with them."""
@@ -257,26 +273,48 @@ class Stored:
 
     def _messages(self, line: bytes, facts: Facts) -> Iterator[Any]:
         """Decode a line: one message, unless it is damaged or a newline is missing."""
-        try:
-            yield self._decoder.decode(line)
-        except (ValueError, RecursionError):
-            for part in salvage.whole_messages(line):
-                message = salvage.decode_part(part, self._decoder)
-                if message is None and self._start is not None:
-                    message = salvage.decode_after_cut(part, self._decoder, self._start)
-                if message is not None:
-                    yield message
-                elif self.time is not None:
-                    self._note_time(part, facts)
+        for decoder in self._decoders:
+            with suppress(ValueError, RecursionError):
+                yield decoder.decode(line)
+                return
+        for part in salvage.whole_messages(line):
+            if (message := self._salvaged(part)) is not None:
+                yield message
+            elif self.time is not None:
+                self._note_time(part, facts)
+
+    def _salvaged(self, line: bytes) -> Any:
+        """Read as much as possible of a message; None if it has no shape that is known."""
+        for decoder in self._decoders:
+            if (message := salvage.decode_part(line, decoder)) is not None:
+                return message
+        if self._start is None:
+            return None
+        return salvage.decode_after_cut(line, self._decoders[0], self._start)
 
     def _note_time(self, line: bytes, facts: Facts) -> None:
         """Note the time of a line of another type, or of one that has nothing else."""
-        fields = salvage.decode_part(line, self._time_decoder) or {}
+        fields = salvage.decode_part(line, _fields_decoder) or {}
         time = salvage.decode_part(fields.get(self.time or "", b""), _any_decoder)
         facts.at = seconds_since_1970(time) or facts.at
 
 
 _any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+_fields_decoder: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(
+    dict[str, msgspec.Raw]
+)
+
+
+def _timed(
+    read: Callable[[Any, Any, bytes], Any], time_of: Callable[[bytes], object]
+) -> Callable[[Any, Any, bytes], Any]:
+    """Return a function that notes the time of a line before it is read."""
+
+    def timed(memory: Any, message: Any, line: bytes) -> Any:
+        note_time(memory, time_of(line))
+        return read(memory, message, line)
+
+    return timed
 
 
 def _only_events(read: Callable[[Any, Any, bytes], Any]) -> Read[Any]:

@@ -46,6 +46,9 @@ TRANSCRIPTS = (
 )
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
+_FORKS = {"kilo": "opencode"}
+"""Agents that are in the package of the agent that they are a fork of, as `KILO_AGENT` there."""
+
 _LOOKED_AT = 8
 """By how many of its first lines a stored session is detected."""
 
@@ -79,7 +82,7 @@ def history_names() -> tuple[str, ...]:
 def history(name: str) -> History:
     """Return the history of the agent of that name; an UnknownAgentError lists the known ones."""
     if name in HISTORIES:
-        known: History = import_module(f"{__name__}.{name}.history").HISTORY
+        known: History = _own(name, "history", "HISTORY")
         return known
     if name not in _plugin_histories():
         raise UnknownAgentError(name, history_names())
@@ -93,10 +96,11 @@ def transcript(name: str) -> Transcript:
     """Return how stored sessions of the agent of that name are read as events."""
     if name not in TRANSCRIPTS:
         raise UnknownAgentError(name, TRANSCRIPTS)
-    module = import_module(f"{__name__}.{name}.history")
-    if not hasattr(module, "TRANSCRIPT"):
-        module = import_module(f"{__name__}.{name}.transcript")
-    known: Transcript = module.TRANSCRIPT
+    known: Transcript
+    try:
+        known = _own(name, "history", "TRANSCRIPT")
+    except AttributeError:
+        known = _own(name, "transcript", "TRANSCRIPT")
     return known
 
 
@@ -108,7 +112,7 @@ def is_known(name: object) -> bool:
 def agent(name: str) -> Agent:
     """Return the agent of that name; an UnknownAgentError lists the known ones."""
     if name in NAMES:
-        return _own(name)
+        return _with_acp(name)
     if name in _plugins():
         return _load(_plugins()[name])
     if name in speaker_names():
@@ -119,11 +123,16 @@ def agent(name: str) -> Agent:
 
 
 @cache
-def _own(name: str) -> Agent:
+def _with_acp(name: str) -> Agent:
     from nightrook.agents import acp
 
-    known: Agent = import_module(f"{__name__}.{name}.adapter").AGENT
-    return acp.with_acp(known)
+    return acp.with_acp(_own(name, "adapter", "AGENT"))
+
+
+def _own(name: str, module: str, description: str) -> Any:
+    """What a module of an agent's package describes: its `AGENT`, `HISTORY` or `TRANSCRIPT`."""
+    package = import_module(f"{__name__}.{_FORKS.get(name, name)}.{module}")
+    return getattr(package, f"{name.upper()}_{description}" if name in _FORKS else description)
 
 
 def _plugins() -> dict[str, EntryPoint]:

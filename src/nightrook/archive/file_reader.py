@@ -110,7 +110,7 @@ class FileReader:
             data += part
             if len(data) > _MOST:
                 raise OSError(f"it is larger than {_MOST >> 20} MiB")
-        findings = self._history.findings([bytes(data)], self._begin(file))
+        findings = self._history.document_findings(bytes(data), self._begin(file))
         if not findings and not _is_json(data):
             raise OSError("it is damaged, or not completely written")
         return Part(findings, len(data))

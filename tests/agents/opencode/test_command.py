@@ -6,8 +6,7 @@ import signal
 import pytest
 
 from nightrook.adapter.agent import Invocation, Task
-from nightrook.adapter.finished_parts.command import with_output_flags
-from nightrook.agents.opencode.command import invoke, keeps_variable
+from nightrook.agents.opencode.command import invoke, keeps_variable, with_output_flags
 from nightrook.model.errors import NightrookError
 
 OUTPUT = ("--format", "json", "--thinking")

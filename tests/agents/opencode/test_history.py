@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nightrook.adapter.history import Call, Session
-from nightrook.agents.opencode.history import HISTORY, begin, read
+from nightrook.agents.opencode.history import HISTORY
+from nightrook.agents.opencode.reader import STORED, begin
 from tests.agents.histories import counted, place_of, read_all, tokens, transcript
 from tests.agents.stores import (
     CREATED,
@@ -164,19 +165,24 @@ def test_documents_of_earlier_versions_have_messages_and_sessions() -> None:
 def test_documents_that_a_store_took_over_count_once(tmp_path: Path) -> None:
     store = store_of(tmp_path / "opencode.db", ("ses_1", "m1", answer(), [step(), step()]))
     document = json.dumps(answer(sessionID="ses_1")).encode()
-    both = [*findings(HISTORY, store), *read(document, begin(["message", "ses_1", "m1.json"]))]
+    both = [
+        *findings(HISTORY, store),
+        *STORED.findings([document], begin(["message", "ses_1", "m1.json"])),
+    ]
     assert [call.fallback for call in counted(both)] == [False, False]
 
 
 def test_a_document_without_its_session_has_that_of_its_folder() -> None:
-    (found,) = read(json.dumps(answer()).encode(), begin(["message", "ses_9", "m1.json"]))
+    (found,) = STORED.findings(
+        [json.dumps(answer()).encode()], begin(["message", "ses_9", "m1.json"])
+    )
     assert isinstance(found, Call)
     assert found.session == "ses_9"
 
 
 @each("document", [{}, [], answer(tokens={}), {"role": "user", "tokens": TOKENS}, {"id": ""}])
 def test_documents_without_use_have_no_calls(document: Any) -> None:
-    assert read(json.dumps(document).encode(), begin([])) == []
+    assert STORED.findings([json.dumps(document).encode()], begin([])) == []
 
 
 @each(

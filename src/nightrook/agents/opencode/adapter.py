@@ -1,13 +1,21 @@
-"""Everything that the rest of the program knows about OpenCode."""
+"""Everything that the rest of the program knows about OpenCode and Kilo CLI."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from nightrook.adapter.agent import Agent, Capabilities
-from nightrook.adapter.finished_parts.command import OUTPUT_FLAGS, with_output_flags
 from nightrook.agents.known_fields import KNOWN_FIELDS
-from nightrook.agents.opencode.command import PROGRAMS, invoke, keeps_variable
-from nightrook.agents.opencode.reader import decoder
+from nightrook.agents.opencode.command import (
+    KILO_PROGRAMS,
+    OUTPUT_FLAGS,
+    PROGRAMS,
+    invoke,
+    invoke_kilo,
+    keeps_variable,
+    kilo_keeps_variable,
+    with_output_flags,
+)
+from nightrook.agents.opencode.reader import decoder, kilo_decoder
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
@@ -18,6 +26,26 @@ def recognises(message: Mapping[str, Any]) -> bool:
     if not isinstance(type, str) or type not in KNOWN_FIELDS["opencode"]:
         return False
     return isinstance(session, str) and isinstance(content, dict)
+
+
+def recognises_kilo(message: Mapping[str, Any]) -> bool:
+    """Whether a message is certainly one of Kilo CLI's.
+
+    Most look like OpenCode's. Only Kilo CLI measures steps, reports which rule allowed a call, and
+    writes an error as text.
+    """
+    type, part = message.get("type"), message.get("part")
+    if not isinstance(type, str) or type not in KNOWN_FIELDS["kilo"]:
+        return False
+    if not isinstance(message.get("sessionID"), str):
+        return False
+    if type == "error":
+        return isinstance(message.get("error"), str)
+    if not isinstance(part, dict):
+        return False
+    state = part.get("state")
+    metadata = state.get("metadata") if isinstance(state, dict) else None
+    return "metrics" in part or (isinstance(metadata, dict) and "approval" in metadata)
 
 
 AGENT = Agent(
@@ -53,4 +81,41 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+)
+
+KILO_AGENT = Agent(
+    name="kilo",
+    programs=KILO_PROGRAMS,
+    resembles=("opencode",),
+    install="npm install -g @kilocode/cli",
+    login="kilo auth login",
+    output_flags=OUTPUT_FLAGS,
+    checked_versions=("7.7.9",),
+    capabilities=Capabilities(
+        deltas="no",
+        thinking="yes",
+        subagents="no",
+        usage="partly",
+        cost="partly",
+        denials="yes",
+        exit_codes="yes",
+        resume="yes",
+        end_event="no",
+        calls="no",
+        notes=(
+            "Texts and tool calls are reported when they are complete, not when they start.",
+            "Tokens of subagents and failed requests are not reported: the cost of a run with "
+            'subagents is shown as "at least".',
+            "The cost of a model without configured prices is not reported.",
+            "Failed requests are retried silently.",
+            "Neither the model that answers nor the MCP server of a tool is reported.",
+            "When interrupted, it stops in the middle of its work, without a message.",
+        ),
+    ),
+    evidence="recordings",
+    decoder=kilo_decoder,
+    recognises=recognises_kilo,
+    invoke=invoke_kilo,
+    with_output_flags=with_output_flags,
+    keeps_variable=kilo_keeps_variable,
 )

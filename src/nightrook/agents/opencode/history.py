@@ -1,23 +1,39 @@
-"""What OpenCode keeps on disk: a SQLite store; before version 1.2 a document for each message."""
+"""Where OpenCode and Kilo CLI keep their sessions, and what is selected there; `reader` reads it.
+
+Both have a SQLite store of sessions, messages and their parts. OpenCode had a document for each
+message before version 1.2, and version 2 has a message for each request, without parts.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import msgspec
-
-from nightrook.adapter.history import Finding, History, Place, Query, Session
-from nightrook.adapter.salvage import decode_part
-from nightrook.adapter.shapes import Milliseconds, Shape, seconds_since_1970
-from nightrook.adapter.stores.message_steps import (
-    CHANGES,
-    ROWS,
-    Message,
-    call_of,
-    read_message,
-    read_session,
-)
+from nightrook.adapter.history import Finding, History, Place, Query
+from nightrook.adapter.stored import Stored, Transcript
 
 _TABLES = re.compile(rb'CREATE TABLE [`"]?(?:part|session_v2)\b')
+_KILO_TABLES = re.compile(rb'CREATE TABLE [`"]?part\b')
+
+CHANGES = """
+SELECT id, time_updated || ' ' || coalesce(
+  (SELECT max(rowid) FROM part WHERE session_id = session.id), 0)
+FROM session
+"""
+"""The sessions. A step may be stored without a new `time_updated`, but it has a row of its own."""
+
+STEPS = """
+SELECT session.id, parent_id, directory, title, session.time_updated, NULL,
+  message.id, message.data, part.data
+FROM session
+LEFT JOIN message ON message.session_id = session.id AND instr(message.data, '"assistant"')
+LEFT JOIN part ON part.message_id = message.id AND instr(substr(part.data, 1, 1000), 'step-finish')
+WHERE session.id = :key
+ORDER BY message.time_created, message.id, part.id
+"""
+"""The steps of a session, and its messages without any, as `read_steps` reads them.
+
+A step is small; what is looked for in a part that is not a step is its beginning alone.
+"""
 
 _V2_CHANGES = """
 SELECT id, time_updated || ' ' || coalesce(
@@ -25,7 +41,7 @@ SELECT id, time_updated || ' ' || coalesce(
    WHERE session_id = session_v2.id), '')
 FROM session_v2
 """
-_V2_ROWS = """
+_V2_STEPS = """
 SELECT session_v2.id, parent_id, directory, title, session_v2.time_updated, fork_session_id,
   session_message.id, session_message.data, NULL
 FROM session_v2
@@ -34,121 +50,118 @@ LEFT JOIN session_message
 WHERE session_v2.id = :key
 ORDER BY session_message.time_created, session_message.id
 """
-"""Version 2 stores a message for each request, without parts."""
+
+LINES = """
+SELECT line FROM (
+  SELECT 0 AS place, 0 AS at, '' AS message, '' AS part, json_object(
+    'type', 'session', 'sessionID', id, 'timestamp', time_created,
+    'directory', directory, 'version', version) AS line
+  FROM session WHERE id = :key
+  UNION ALL
+  SELECT 1, message.time_created, message.id, part.id, json_object(
+    'type', CASE
+      WHEN json_extract(part.data, '$.type') = 'text'
+        AND json_extract(message.data, '$.role') = 'user' THEN 'prompt'
+      WHEN json_extract(part.data, '$.type') = 'tool' THEN 'tool_use'
+      ELSE replace(json_extract(part.data, '$.type'), '-', '_') END,
+    'sessionID', part.session_id,
+    'timestamp', part.time_created,
+    'part', json_set(part.data, '$.id', part.id, '$.messageID', part.message_id))
+  FROM part JOIN message ON message.id = part.message_id
+  WHERE part.session_id = :key AND json_valid(part.data) AND json_valid(message.data)
+  UNION ALL
+  SELECT 1, time_created, id, 'z', json_object(
+    'type', 'error', 'sessionID', session_id, 'timestamp', time_updated,
+    'error', json_extract(data, '$.error'))
+  FROM message
+  WHERE session_id = :key AND json_valid(data) AND json_extract(data, '$.error') IS NOT NULL
+) ORDER BY place, at, message, part
+"""
+"""The parts of a session in the order in which they were made, as the stream has them."""
 
 
-class Memory(msgspec.Struct):
-    """What is known of a document by its path."""
+def _stored() -> Stored:
+    from nightrook.agents.opencode.reader import STORED
 
-    session: str
-
-
-class _Times(Shape):
-    updated: Milliseconds | None = None
+    return STORED
 
 
-class _Facts(Shape):
-    """A document of a session."""
+def _kilo_stored() -> Stored:
+    from nightrook.agents.opencode.reader import KILO_STORED
 
-    id: str | None = None
-    parent: str | None = msgspec.field(default=None, name="parentID")
-    directory: str | None = None
-    title: str | None = None
-    version: str | None = None
-    time: _Times = msgspec.field(default_factory=_Times)
+    return KILO_STORED
 
 
-class _Path(Shape):
-    cwd: str | None = None
+def _read_steps(rows: Sequence[tuple[Any, ...]]) -> Sequence[Finding]:
+    from nightrook.agents.opencode.reader import read_steps
+
+    return read_steps(rows)
 
 
-class _Folder(Shape):
-    path: _Path = msgspec.field(default_factory=_Path)
+def _read_kilo_steps(rows: Sequence[tuple[Any, ...]]) -> Sequence[Finding]:
+    """7.7.9 adds the cost of a subagent to the message that called it; steps have their own."""
+    from nightrook.agents.opencode.reader import read_steps
+
+    return read_steps(rows, messages_have_costs=False)
 
 
-_FACTS = msgspec.json.Decoder(_Facts)
-_FOLDER = msgspec.json.Decoder(_Folder)
-
-
-def recognises(head: bytes) -> bool:
+def _is_of_opencode(head: bytes) -> bool:
     """Whether a document or the schema of a store is OpenCode's; forks have tables of their own."""
     if _TABLES.search(head) is not None:
         return b"kilo" not in head
     return b'"ses_' in head and (b'"sessionID"' in head or b'"projectID"' in head)
 
 
-def begin(parts: Sequence[str]) -> Memory:
-    """Know the session by the folder of a message: `message/<session>/<message>.json`."""
-    return Memory(session=parts[-2] if len(parts) > 1 else "unknown")
+def _is_of_kilo(schema: bytes) -> bool:
+    return _KILO_TABLES.search(schema) is not None
 
 
-def read(document: bytes, memory: Memory) -> list[Finding]:
-    """Read the document of a message or of a session."""
-    message = read_message(document)
-    if message is None:
-        return []
-    if message.role is None:
-        return _session(document)
-    return _message(document, message, memory)
-
-
-def _message(document: bytes, message: Message, memory: Memory) -> list[Finding]:
-    """Read an answer, which has the tokens of its last step.
-
-    The store of later versions has every step of the same sessions, so an answer counts only if
-    its session is not there.
-    """
-    if not any(message.tokens.counts):
-        return []
-    folder = decode_part(document, _FOLDER)
-    session = Session(
-        id=message.session or memory.session, project=folder.path.cwd if folder else None
-    )
-    call = call_of(message, message, session)
-    return [msgspec.structs.replace(call, id=f"document {call.id}", fallback=True)]
-
-
-def _session(document: bytes) -> list[Finding]:
-    facts = decode_part(document, _FACTS)
-    if facts is None or not facts.id:
-        return []
-    return [
-        Session(
-            id=facts.id,
-            at=seconds_since_1970(facts.time.updated),
-            project=facts.directory or None,
-            title=facts.title or None,
-            version=facts.version or None,
-            parent=facts.parent or None,
-        )
-    ]
+def _place(below: str, files: str, **kind: Any) -> Place:
+    return Place(home=".local/share", variable="XDG_DATA_HOME", below=below, files=files, **kind)
 
 
 HISTORY = History(
     agent="opencode",
     places=(
-        Place(
-            home=".local/share",
-            variable="XDG_DATA_HOME",
-            below="opencode",
-            files=r"opencode(-[^/]+)?\.db",
-            kind="sqlite",
-        ),
-        Place(
-            home=".local/share",
-            variable="XDG_DATA_HOME",
-            below="opencode/storage",
-            files=r"(?:message|session)/[^/]+/[^/]+\.json",
-            kind="document",
-        ),
+        _place("opencode", r"opencode(-[^/]+)?\.db", kind="sqlite"),
+        _place("opencode/storage", r"(?:message|session)/[^/]+/[^/]+\.json", kind="document"),
     ),
-    recognises=recognises,
-    memory=Memory,
-    begin=begin,
-    read=read,
+    recognises=_is_of_opencode,
+    stored=_stored,
     queries=(
-        Query(changes=CHANGES, rows=ROWS, read=read_session),
-        Query(changes=_V2_CHANGES, rows=_V2_ROWS, read=read_session),
+        Query(changes=CHANGES, rows=STEPS, read=_read_steps),
+        Query(changes=_V2_CHANGES, rows=_V2_STEPS, read=_read_steps),
     ),
     notes=("OpenCode doesn't store the requests that make titles.",),
+)
+
+KILO_HISTORY = History(
+    agent="kilo",
+    places=(_place("kilo", r"kilo(-[^/]+)?\.db", kind="sqlite"),),
+    recognises=_is_of_kilo,
+    stored=_kilo_stored,
+    queries=(Query(changes=CHANGES, rows=STEPS, read=_read_kilo_steps),),
+    notes=("Kilo CLI doesn't store the requests that make titles.",),
+)
+
+
+def _is_no_line(line: Mapping[str, Any]) -> bool:
+    """Return False: the lines of a session are made by a query, and are in no file."""
+    return False
+
+
+TRANSCRIPT = Transcript(
+    agent="opencode",
+    recognises=_is_no_line,
+    decoder=lambda **options: _stored().decoder(**options),
+    resume=lambda session: ("opencode", "--session", session),
+    query=LINES,
+)
+
+KILO_TRANSCRIPT = Transcript(
+    agent="kilo",
+    recognises=_is_no_line,
+    decoder=lambda **options: _kilo_stored().decoder(**options),
+    resume=lambda session: ("kilo", "--session", session),
+    query=LINES,
 )

@@ -1,11 +1,11 @@
-"""The shapes of the messages, with the fields that the reader uses; others are skipped."""
+"""The shapes of messages, stored rows and documents, with the fields that are used."""
 
 from typing import Annotated
 
 import msgspec
 from msgspec import field
 
-from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Shape
+from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
 
 Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
@@ -119,6 +119,7 @@ class Tokens(Shape):
 
 
 class StepFinishPart(Shape):
+    type: str | None = None
     id: str | None = None
     messageID: str | None = None
     reason: str | None = None
@@ -144,3 +145,66 @@ class ErrorInfo(Shape):
 
 class Error(_Message, tag="error"):
     error: ErrorInfo | str = field(default_factory=ErrorInfo)
+
+
+# Stored sessions
+
+
+class Session(_Message, tag="session"):
+    """The first line of a session."""
+
+    directory: str | None = None
+    version: str | None = None
+
+
+class Prompt(_Message, tag="prompt"):
+    """A text of the user."""
+
+    part: TextPart = field(default_factory=TextPart)
+
+
+class Timed(Shape):
+    """When a stored part was written."""
+
+    timestamp: int | None = None
+
+
+class Times(Shape):
+    created: Milliseconds | None = None
+    completed: Milliseconds | None = None
+    updated: Milliseconds | None = None
+
+
+class Model(Shape):
+    id: str | None = None
+    providerID: str | None = None
+
+
+class Folder(Shape):
+    cwd: str | None = None
+
+
+class Answer(Shape):
+    """A message of a model; its tokens are those of its last step, or of its only one."""
+
+    id: str | None = None
+    sessionID: str | None = None
+    role: str | None = None
+    time: Times = field(default_factory=Times)
+    modelID: str | None = None
+    providerID: str | None = None
+    model: Model | None = None
+    agent: str | None = None
+    mode: str | None = None
+    cost: float | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    path: Folder = field(default_factory=Folder)
+
+
+class Document(Answer):
+    """A message or a session, as versions before 1.2 stored them."""
+
+    parentID: str | None = None
+    directory: str | None = None
+    title: str | None = None
+    version: str | None = None

@@ -1,11 +1,11 @@
-"""Maps the errors of a stream of finished parts to neutral kinds of error."""
+"""Maps the errors of OpenCode and Kilo CLI to neutral kinds of error."""
 
 from collections.abc import Mapping
 
 import msgspec
 
 from nightrook.adapter.api_statuses import STATUSES
-from nightrook.adapter.finished_parts import shapes
+from nightrook.agents.opencode import shapes
 from nightrook.model.events import Error, ErrorKind
 
 _NAMES: Mapping[str | None, ErrorKind] = {

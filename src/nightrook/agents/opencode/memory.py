@@ -1,12 +1,14 @@
-"""What is remembered about a stream of finished parts, in addition to what every agent needs."""
+"""What is remembered about a stream or a stored session, besides what every agent needs."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from nightrook.adapter import memory
-from nightrook.adapter.finished_parts.tools import KINDS
+from nightrook.adapter.history import Facts
 from nightrook.adapter.memory import forget_oldest
+from nightrook.adapter.stored import StoredMemory
+from nightrook.agents.opencode.tools import KINDS
 from nightrook.model.events import (
     Error,
     Event,
@@ -158,3 +160,18 @@ class Memory(memory.Memory):
             cost_semantics=None if totals.cost_usd is None else "turn",
             usage=totals.usage,
         )
+
+
+class SessionMemory(Memory, StoredMemory):
+    """For a stored session, which has several turns, each with its own end."""
+
+    def __init__(self, known: Mapping[str, str], kinds: Mapping[str, ToolKind] = KINDS) -> None:
+        super().__init__(known, kinds)
+        self.facts = Facts()
+
+    def settle_turn(self) -> list[Event]:
+        """Report the end of the turn that is open, as far as the session shows that it ended."""
+        ended, _ = self.close()
+        self.in_turn = False
+        self.stopped, self.failure, self.texts, self.totals = None, None, [], Totals()
+        return [*ended]

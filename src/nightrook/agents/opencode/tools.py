@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.finished_parts import shapes
-from nightrook.adapter.finished_parts.shapes import ToolState
 from nightrook.adapter.shapes import NOTHING
 from nightrook.adapter.tools import first_of, informing_string
+from nightrook.agents.opencode import shapes
+from nightrook.agents.opencode.shapes import ToolState
 from nightrook.model.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
 from nightrook.model.text import one_line
 
@@ -44,6 +44,15 @@ KINDS: Mapping[str, ToolKind] = {
 
 A server's tool is called SERVER_TOOL, and both names may contain underscores.
 """
+
+KILO_KINDS: Mapping[str, ToolKind] = {
+    **KINDS,
+    "background_process": "execute",
+    "kilo_local_recall": "search",
+    "semantic_search": "search",
+    "goal": "plan",
+}
+"""The same for Kilo CLI's tools."""
 
 _UNAVAILABLE = re.compile(r"Model tried to call unavailable tool '([^']+)'\. Available tools: (.*)")
 _ALWAYS_OFFERED = frozenset({"bash", "glob", "grep", "read", "task", "todowrite", "webfetch"})

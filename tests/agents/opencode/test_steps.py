@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightrook.adapter.history import Call, Session
-from nightrook.adapter.stores.message_steps import read_session
+from nightrook.agents.opencode.reader import read_steps
 from tests.agents.histories import check, tokens
 from tests.agents.stores import CREATED, TOKENS, answer, step
 from tests.rules import each
@@ -29,7 +29,7 @@ def row(message: Any, part: Any = None, id: str = "msg_1", session: str = "ses_1
 
 
 def calls(*rows: Row, **options: bool) -> list[Call]:
-    return [found for found in read_session(rows, **options) if isinstance(found, Call)]
+    return [found for found in read_steps(rows, **options) if isinstance(found, Call)]
 
 
 def test_a_step_is_a_call_with_the_time_and_the_model_of_its_message() -> None:
@@ -132,7 +132,7 @@ def test_a_message_that_was_never_completed_is_a_copy_if_its_id_is_much_later() 
 def test_a_session_with_a_parent_is_a_subagent() -> None:
     facts = ("ses_2", "ses_1", "/app", "Look", CREATED, None)
     texts = ("msg_1", json.dumps(answer(agent="explore")), None)
-    assert read_session([(*facts, *texts)])[0] == Session(
+    assert read_steps([(*facts, *texts)])[0] == Session(
         id="ses_2", at=CREATED / 1000, project="/app", title="Look", parent="ses_1"
     )
     assert [call.subagent for call in calls((*facts, *texts))] == ["explore"]
@@ -151,11 +151,11 @@ def test_a_message_without_a_time_is_identified_by_its_id() -> None:
 
 
 def test_a_session_without_messages_has_its_facts_alone() -> None:
-    assert read_session([("ses_1", None, "/app", "", None, "ses_0", None, None, None)]) == [
+    assert read_steps([("ses_1", None, "/app", "", None, "ses_0", None, None, None)]) == [
         Session(id="ses_1", project="/app", forked_from="ses_0")
     ]
-    assert read_session([]) == []
-    assert read_session([(None,) * 9]) == []
+    assert read_steps([]) == []
+    assert read_steps([(None,) * 9]) == []
 
 
 VALUES = st.one_of(
@@ -178,11 +178,11 @@ TEXTS = st.one_of(
 
 @given(rows=st.lists(st.tuples(*[VALUES] * 7, TEXTS, TEXTS), max_size=4))
 def test_any_rows_are_read_without_an_error(rows: list[Row]) -> None:
-    for found in read_session(rows):
+    for found in read_steps(rows):
         check(found)
 
 
 @given(message=TEXTS, part=TEXTS)
 def test_any_content_of_a_session_is_read_without_an_error(message: Any, part: Any) -> None:
-    for found in read_session([("ses_1", None, "/app", "Work", CREATED, None, "m", message, part)]):
+    for found in read_steps([("ses_1", None, "/app", "Work", CREATED, None, "m", message, part)]):
         check(found)

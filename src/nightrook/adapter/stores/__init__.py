@@ -1,1 +1,0 @@
-"""Formats of stored sessions that several agents write."""

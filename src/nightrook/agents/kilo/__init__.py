@@ -1,4 +1,0 @@
-"""Kilo CLI: `adapter` describes it, `command` starts it, `reader` decodes what it writes.
-
-Importing a part of it, as the reader of its stored sessions, imports no other.
-"""
