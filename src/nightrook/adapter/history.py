@@ -328,7 +328,6 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
             memory=stored.facts,
             begin=stored.begin,
             read_lines=stored.findings,
-            lines=stored.lines,
         )
 
     def findings(self, lines: Sequence[bytes], memory: Any) -> Sequence[Finding]:

@@ -207,7 +207,7 @@ class Stored:
     `silent` are the lines without events, and `untagged` is the shape of lines without a type.
     `time` is the field with the time of a line, if lines without a needle have it as well;
     `time_of` finds it in a line whose shapes leave it out. `start` matches how a message begins, to
-    find one behind another that was cut. `lines` cuts a file that is one document into lines.
+    find one behind another that was cut.
     """
 
     def __init__(
@@ -223,14 +223,12 @@ class Stored:
         time: str | None = None,
         time_of: Callable[[bytes], object] | None = None,
         start: re.Pattern[bytes] | None = None,
-        lines: Callable[[bytes], Sequence[bytes]] | None = None,
     ) -> None:
         self._agent = agent
         self._memory = memory
         self.facts = facts
         self.begin = begin
         self.time = time
-        self.lines = lines
         self._start = start
         if time_of is not None:
             rows = [row._replace(read=_timed(row.read, time_of)) for row in rows]

@@ -21,6 +21,7 @@ from nightrook.model.events import (
 from nightrook.model.price import dollars, nano
 
 _MOST_PARTS = 1024  # the number of parts among which a repetition is noticed
+_COUNTED = ("input", "output", "cache_read", "cache_write_5m", "reasoning")
 _ENDINGS = {
     "length": ("max_tokens", "the answer was cut off at the model's output limit"),
     "content-filter": ("refused", "the provider's filter stopped the answer"),
@@ -37,36 +38,21 @@ class Totals:
     def __init__(self) -> None:
         self.steps = 0
         self.reported = False
-        self.input = 0
-        self.output = 0
-        self.cache_read = 0
-        self.cache_write = 0
-        self.reasoning = 0
+        self.tokens = dict.fromkeys(_COUNTED, 0)
         self.nano: int | None = 0  # dollars; None once a step had no price
 
     def add(self, step: UsageReported) -> None:
         """Add a step's figures."""
         self.reported = True
-        self.input += step.input or 0
-        self.output += step.output or 0
-        self.cache_read += step.cache_read or 0
-        self.cache_write += step.cache_write_5m or 0
-        self.reasoning += step.reasoning or 0
+        for name in _COUNTED:
+            self.tokens[name] += getattr(step, name) or 0
         if self.nano is not None:
             self.nano = None if step.cost_usd is None else self.nano + nano(step.cost_usd)
 
     @property
     def usage(self) -> Usage | None:
         """The tokens of all steps; None if no step reported any."""
-        if not self.reported:
-            return None
-        return Usage(
-            input=self.input,
-            output=self.output,
-            cache_read=self.cache_read,
-            cache_write_5m=self.cache_write,
-            reasoning=self.reasoning,
-        )
+        return Usage(**self.tokens) if self.reported else None
 
     @property
     def cost_usd(self) -> float | None:
