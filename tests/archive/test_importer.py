@@ -335,7 +335,8 @@ def test_a_reader_that_fails_is_reported(home: Home, monkeypatch: pytest.MonkeyP
     def fail(lines: object, memory: object) -> tuple[()]:
         raise ZeroDivisionError
 
-    broken = msgspec.structs.replace(agents.history("claude"), read_lines=fail)
+    claude = agents.history("claude").loaded()
+    broken = msgspec.structs.replace(claude, read_lines=fail)
     monkeypatch.setattr(agents, "history", lambda name: broken)
     home.write(message(1))
     (problem,) = home.import_all().problems
