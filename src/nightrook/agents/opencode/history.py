@@ -139,7 +139,6 @@ KILO_HISTORY = History(
     agent="kilo",
     places=(_place("kilo", r"kilo(-[^/]+)?\.db", kind="sqlite"),),
     recognises=_is_of_kilo,
-    stored=_kilo_stored,
     queries=(Query(changes=CHANGES, rows=STEPS, read=_read_kilo_steps),),
     notes=("Kilo CLI doesn't store the requests that make titles.",),
 )
