@@ -46,7 +46,7 @@ TRANSCRIPTS = (
 )
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
-_FORKS = {"kilo": "opencode"}
+FORKS = {"kilo": "opencode"}
 """Agents that are in the package of the agent that they are a fork of, as `KILO_AGENT` there."""
 
 _LOOKED_AT = 8
@@ -131,8 +131,8 @@ def _with_acp(name: str) -> Agent:
 
 def _own(name: str, module: str, description: str) -> Any:
     """What a module of an agent's package describes: its `AGENT`, `HISTORY` or `TRANSCRIPT`."""
-    package = import_module(f"{__name__}.{_FORKS.get(name, name)}.{module}")
-    return getattr(package, f"{name.upper()}_{description}" if name in _FORKS else description)
+    package = import_module(f"{__name__}.{FORKS.get(name, name)}.{module}")
+    return getattr(package, f"{name.upper()}_{description}" if name in FORKS else description)
 
 
 def _plugins() -> dict[str, EntryPoint]:
