@@ -15,7 +15,7 @@ import pytest
 
 from nightrook.process.liveness import start_ticks
 from nightrook.store.run_formats import dump
-from nightrook.web.live.bell import pause_s
+from nightrook.web.live.event_stream import pause_s
 from tests.runs.folders import ended, replace
 from tests.warm import ROOK
 from tests.web.growing import LINES, Growing

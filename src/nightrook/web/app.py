@@ -1,4 +1,4 @@
-"""The application: which request is answered by what, behind the guard."""
+"""The application: its views and the files of the page, behind the guard."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,9 +13,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from nightrook.model.errors import NightrookError
+from nightrook.web.access.agent_check import AgentCheck
 from nightrook.web.access.guard import Guard
-from nightrook.web.access.peers import AgentCheck
 from nightrook.web.access.rules import Rules
+from nightrook.web.app_state import AppState
 from nightrook.web.replies import (
     ApiError,
     error_body,
@@ -24,8 +25,7 @@ from nightrook.web.replies import (
     on_nightrook_error,
     on_os_error,
 )
-from nightrook.web.site import Site
-from nightrook.web.views import bodies, items, lists, questions, rows, run, streams
+from nightrook.web.views import item_body, items, lists, questions, run, runs, search, server
 
 PAGE = Path(__file__).parent / "page"
 _NOT_MADE = (
@@ -34,10 +34,10 @@ _NOT_MADE = (
 _NO_SUCH = "there is no such page: start at  /"
 
 
-def make_app(site: Site, rules: Rules) -> ASGIApp:
-    """The application of a site."""
+def make_app(state: AppState, rules: Rules) -> ASGIApp:
+    """The application of a server."""
     app = Starlette(
-        routes=[*_ROUTES, *_page_routes()],
+        routes=[*(route for view in _VIEWS for route in view.ROUTES), *_page_routes()],
         exception_handlers={
             ApiError: on_api_error,
             NightrookError: on_nightrook_error,
@@ -48,45 +48,23 @@ def make_app(site: Site, rules: Rules) -> ASGIApp:
         },
         lifespan=_lifespan,
     )
-    app.state.site = site
+    app.state.shared = state
     return Guard(app, rules, AgentCheck())
 
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    site: Site = app.state.site
-    warming = asyncio.create_task(asyncio.to_thread(site.runs.warm))
+    state: AppState = app.state.shared
+    warming = asyncio.create_task(asyncio.to_thread(state.runs.warm))
     try:
         yield
     finally:
         await warming
-        await site.close()
+        await state.close()
 
 
-async def _search(request: Request) -> Response:
-    from nightrook.web.views import search  # it imports a lot, and few ask for it
-
-    return await search.search(request)
-
-
-_ROUTES: list[BaseRoute] = [
-    Route("/api/runs/{run}/items", items.items),  # asked for most often
-    Route("/api/ping", streams.ping),
-    Route("/api/hello", streams.hello),
-    Route("/api/bell", streams.bell),
-    Route("/api/runs", rows.run_list),
-    Route("/api/runs/{run}", run.run),
-    Route("/api/runs/{run}/outline", items.outline),
-    Route("/api/runs/{run}/items/{item}/body", bodies.body),
-    Route("/api/runs/{run}/text", bodies.text),
-    Route("/api/runs/{run}/stop", run.stop, methods=["POST"]),
-    Route("/api/runs/{run}/questions/{question}", questions.answer, methods=["POST"]),
-    Route("/api/questions", questions.questions),
-    Route("/api/loops", lists.loops),
-    Route("/api/batches", lists.batches),
-    Route("/api/cost", lists.costs),
-    Route("/api/search", _search),
-]
+# A view is a module of `views` that ends with its routes; the first is asked for most often.
+_VIEWS = (items, runs, run, item_body, questions, lists, search, server)
 
 
 def _page_routes() -> list[BaseRoute]:

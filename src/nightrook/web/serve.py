@@ -15,8 +15,8 @@ from nightrook.runs.asking.attendance import attending
 from nightrook.runs.asking.runtime_folder import runtime_folder
 from nightrook.web.access.rules import Rules
 from nightrook.web.address import Address, AddressBook, listen, this_process
+from nightrook.web.app_state import AppState
 from nightrook.web.server import make_server
-from nightrook.web.site import Site
 
 LOCAL = "127.0.0.1"  # guards: loopback
 _FIND_S = 5.0
@@ -79,9 +79,9 @@ def serve(home: Path, options: ServeOptions, started: Callable[[Address], None])
                 scheme=options.scheme,
                 read_only=options.read_only,
             )
-            site = Site(home, read_only=options.read_only)
+            state = AppState(home, read_only=options.read_only)
             server = make_server(
-                site, rules, cert=options.cert, key=options.key, idle_s=options.idle_s
+                state, rules, cert=options.cert, key=options.key, idle_s=options.idle_s
             )
             with nullcontext() if options.read_only else attending(home):
                 started(address)

@@ -4,11 +4,12 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from nightrook.model.timeline import Item
+from nightrook.web.app_state import AppState, app_state
 from nightrook.web.replies import encoded, json_reply
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.site import Site, site_of
 from nightrook.web.views.parameters import flag, number
 
 _LIMIT = 500
@@ -17,10 +18,10 @@ _MOST = 5000
 
 async def items(request: Request) -> Response:
     """`GET /api/runs/R/items`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     asked: bytes = request.scope["query_string"]
-    if shown.is_followed and (known := site.answers.known((_state_of(shown), asked))) is not None:
+    if shown.is_followed and (known := state.replies.known((_state_of(shown), asked))) is not None:
         return json_reply(known)  # another viewer has just asked for the same
     limit = max(1, number(request, "limit", _LIMIT, most=_MOST))
     with_snapshot = flag(request, "snapshot", default=True)
@@ -34,7 +35,7 @@ async def items(request: Request) -> Response:
         await shown.caught_up(lambda: shown.timeline.revision >= after + limit)
     key = (_state_of(shown), asked)
     return json_reply(
-        site.answers.get(key, lambda: _encoded(site, shown, first, after, limit, with_snapshot))
+        state.replies.get(key, lambda: _encoded(state, shown, first, after, limit, with_snapshot))
     )
 
 
@@ -51,7 +52,7 @@ def _state_of(shown: ShownRun) -> tuple[object, ...]:
 
 
 def _encoded(
-    site: Site, shown: ShownRun, first: int, after: int, limit: int, with_snapshot: bool
+    state: AppState, shown: ShownRun, first: int, after: int, limit: int, with_snapshot: bool
 ) -> bytes:
     timeline = shown.timeline
     if first >= 0:
@@ -75,7 +76,7 @@ def _encoded(
             {"id": id, "kind": each.kind, "begin": each.begin, "size": each.size}
             for id, each in timeline.drafts.items()
         ]
-    return site.hidden(answer)
+    return state.hidden(answer)
 
 
 def about_shown(shown: ShownRun) -> dict[str, Any]:
@@ -90,8 +91,8 @@ def about_shown(shown: ShownRun) -> dict[str, Any]:
 
 async def outline(request: Request) -> Response:
     """`GET /api/runs/R/outline`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     first = number(request, "first", 0)
     if not shown.is_followed:
         shown.wake(decided=False)
@@ -110,4 +111,10 @@ async def outline(request: Request) -> Response:
             }
         )
 
-    return json_reply(site.answers.get(key, make))
+    return json_reply(state.replies.get(key, make))
+
+
+ROUTES = [
+    Route("/api/runs/{run}/items", items),
+    Route("/api/runs/{run}/outline", outline),
+]

@@ -6,15 +6,16 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from nightrook.model.questions import ClosedQuestion, Decision
 from nightrook.runs.asking.client import NotAskingError, RefusedError, decide
 from nightrook.runs.asking.peers import FROM_AGENT, OTHER_USER, UNCLEAR
 from nightrook.store.list import NewestFirst
 from nightrook.store.run_folder import RunFolder
-from nightrook.web.live.questions import Waiting, ask_runners
+from nightrook.web.app_state import AppState, app_state
+from nightrook.web.live.open_questions import Waiting, ask_runners
 from nightrook.web.replies import ApiError, encoded, json_reply
-from nightrook.web.site import Site, site_of
 
 _FORBIDDEN = (FROM_AGENT, OTHER_USER, UNCLEAR)
 _THROUGH = "web"
@@ -31,20 +32,20 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 async def questions(request: Request) -> Response:
     """`GET /api/questions`."""
-    site = site_of(request)
-    waiting = await open_now(site)
+    state = app_state(request)
+    waiting = await open_now(state)
     # Not all that looks like a secret is hidden: what a person approves must be what runs.
-    body = site.redactor.request(encoded({"questions": [question_json(one) for one in waiting]}))
+    body = state.redactor.request(encoded({"questions": [question_json(one) for one in waiting]}))
     return json_reply(body)
 
 
-async def open_now(site: Site) -> list[Waiting]:
+async def open_now(state: AppState) -> list[Waiting]:
     """The questions that are open now."""
-    if site.follower.is_active:
-        return site.follower.questions.waiting
+    if state.live_runs.is_active:
+        return state.live_runs.questions.waiting
 
     def unfinished() -> list[RunFolder]:
-        return [run.folder for run in NewestFirst(site.home, only_unfinished=True)]
+        return [run.folder for run in NewestFirst(state.home, only_unfinished=True)]
 
     return await ask_runners(await asyncio.to_thread(unfinished))
 
@@ -65,8 +66,8 @@ def question_json(waiting: Waiting) -> dict[str, Any]:
 
 async def answer(request: Request) -> Response:
     """`POST /api/runs/R/questions/Q`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     id = str(request.path_params["question"])
     decision = _decision(await request.body())
     try:
@@ -80,7 +81,7 @@ async def answer(request: Request) -> Response:
     decided = _decided(outcome.question)
     if not outcome.counts:
         raise ApiError(409, _who(outcome.question), decided=decided)
-    return site.reply({"decided": decided})
+    return state.reply({"decided": decided})
 
 
 def _decision(body: bytes) -> Decision:
@@ -125,3 +126,9 @@ def _who(closed: ClosedQuestion) -> str:
         "nobody": "rook, since it could ask no person",
     }.get(made.by, made.by)
     return f"this was answered before: {how} by {by}{through}"
+
+
+ROUTES = [
+    Route("/api/runs/{run}/questions/{question}", answer, methods=["POST"]),
+    Route("/api/questions", questions),
+]

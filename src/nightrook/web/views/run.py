@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from nightrook.display.ending import next_steps, warnings
 from nightrook.display.reports.ended_run import EndedRun, about_run
@@ -17,11 +18,11 @@ from nightrook.store import decisions
 from nightrook.store.decisions import Decided
 from nightrook.story.final_answer import run_answer
 from nightrook.story.tail import log_size
+from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
+from nightrook.web.run_rows import shown_row
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.site import site_of
 from nightrook.web.views.items import about_shown
-from nightrook.web.views.rows import shown_row
 
 _LONGEST = 200_000
 _PATIENCE_S = 0.1
@@ -32,14 +33,14 @@ _HEALING = (
 
 async def run(request: Request) -> Response:
     """`GET /api/runs/R`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     if not shown.is_followed:
         shown.wake()
     await _first_part(shown)
     answer, made, stderr, verdict = await asyncio.to_thread(_stored, shown)
     info = shown.info
-    return site.reply(
+    return state.reply(
         {
             **msgspec.structs.asdict(shown_row(shown)),
             **about_shown(shown),
@@ -104,10 +105,16 @@ def _verdict(shown: ShownRun) -> dict[str, Any] | None:
 
 async def stop(request: Request) -> Response:
     """`POST /api/runs/R/stop`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     try:
         await asyncio.to_thread(ask_to_stop, shown.folder)
     except NightrookError as error:
         raise ApiError(409, f"{error}: there is nothing to stop") from error
-    return site.reply({"stopping": shown.name}, 202)
+    return state.reply({"stopping": shown.name}, 202)
+
+
+ROUTES = [
+    Route("/api/runs/{run}", run),
+    Route("/api/runs/{run}/stop", stop, methods=["POST"]),
+]

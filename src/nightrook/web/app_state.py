@@ -1,29 +1,26 @@
-"""What all requests share: the runs, the bell, answers that were made, and what hides secrets."""
+"""The state that all requests share: shown runs, event stream, cached replies, the redactor."""
 
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.store.list import NewestFirst
-from nightrook.web.live.bell import Bell
-from nightrook.web.live.follower import Follower
+from nightrook.web.live.event_stream import EventStream
+from nightrook.web.live.live_runs import LiveRuns
 from nightrook.web.replies import encoded, json_reply, redactor
+from nightrook.web.reply_cache import ReplyCache
+from nightrook.web.search_indexing import Indexing
 from nightrook.web.shown_runs import ShownRun, ShownRuns
-from nightrook.web.views.cache import Answers
-
-if TYPE_CHECKING:
-    from nightrook.web.search.indexing import Indexing
 
 
 @dataclass
-class Site:
+class AppState:
     """One server."""
 
     home: Path
@@ -31,31 +28,25 @@ class Site:
     id: str = field(default_factory=lambda: token_hex(8))
     """Differs from that of every other server, and of the same one before a restart."""
 
-    answers: Answers = field(default_factory=Answers)
+    replies: ReplyCache = field(default_factory=ReplyCache)
     redactor: Redactor = field(default_factory=redactor)
 
     def __post_init__(self) -> None:
         self.used_at = time.monotonic()
-        self.bell = Bell(self.redactor.data)
+        self.events = EventStream(self.redactor.data)
         self.runs = ShownRuns(self.home, self._changed)
-        self.follower = Follower(self.runs, self.bell)
+        self.live_runs = LiveRuns(self.runs, self.events)
+        self.indexing = Indexing(self.home)
 
     def _changed(self, shown: ShownRun) -> None:
-        self.bell.note(shown)
+        self.events.note(shown)
         if shown.is_complete:
-            self.follower.ended(shown)
-
-    @cached_property
-    def indexing(self) -> "Indexing":
-        """What fills the index of words."""
-        from nightrook.web.search.indexing import Indexing  # it imports a lot, and few ask for it
-
-        return Indexing(self.home)
+            self.live_runs.ended(shown)
 
     @property
     def idle_s(self) -> float:
         """How long no page has asked for anything, nor listened."""
-        return 0.0 if self.bell.listeners else time.monotonic() - self.used_at
+        return 0.0 if self.events.listeners else time.monotonic() - self.used_at
 
     def has_live_runs(self) -> bool:
         """Whether a run has no verdict yet."""
@@ -71,14 +62,13 @@ class Site:
 
     async def close(self) -> None:
         """End everything."""
-        if "indexing" in self.__dict__:
-            self.indexing.close()
-        await self.follower.close()
+        self.indexing.close()
+        await self.live_runs.close()
         self.runs.close()
 
 
-def site_of(request: Request) -> Site:
-    """The site that a request belongs to."""
-    site: Site = request.app.state.site
-    site.used_at = time.monotonic()
-    return site
+def app_state(request: Request) -> AppState:
+    """The state that a request belongs to."""
+    state: AppState = request.app.state.shared
+    state.used_at = time.monotonic()
+    return state

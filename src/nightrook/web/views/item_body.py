@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from nightrook import agents
 from nightrook.adapter.agent import Replacement, no_replacements
@@ -17,9 +18,9 @@ from nightrook.model.timeline import Item
 from nightrook.store.logs import Stream
 from nightrook.story.item_bodies import Body, run_bodies
 from nightrook.story.tail import log_size, read_at
+from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError, encoded, json_reply
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.site import site_of
 from nightrook.web.views.parameters import choice, number, path_number
 
 _MOST = 65_536  # characters of a part, or bytes of plain text
@@ -43,8 +44,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 async def body(request: Request) -> Response:
     """`GET /api/runs/R/items/ID/body`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     id = path_number(request, "item")
     await shown.caught_up(lambda: len(shown.timeline.items) > id)
     if id >= len(shown.timeline.items):
@@ -52,7 +53,7 @@ async def body(request: Request) -> Response:
             404, f"run {shown.name} has no item {id}: it has {len(shown.timeline.items)}"
         )
     item, offset = shown.timeline.items[id], number(request, "offset", 0)
-    parts = await asyncio.to_thread(_read, shown, item, site.redactor)
+    parts = await asyncio.to_thread(_read, shown, item, state.redactor)
     if "part" not in request.query_params:
         return json_reply(encoded({name: _piece(text) for name, text in parts.items()}))
     name = choice(request, "part", _PARTS, "text")
@@ -121,8 +122,8 @@ def _raw_line(shown: ShownRun, item: Item) -> str | None:
 
 async def text(request: Request) -> Response:
     """`GET /api/runs/R/text`."""
-    site = site_of(request)
-    shown = await site.runs.get(request.path_params["run"])
+    state = app_state(request)
+    shown = await state.runs.get(request.path_params["run"])
     is_stdout = choice(request, "stream", ("stdout", "stderr"), "stderr") == "stdout"
     stream: Stream = "stdout" if is_stdout else "stderr"
     offset = number(request, "offset", 0)
@@ -135,5 +136,11 @@ async def text(request: Request) -> Response:
     end = offset + len(data)
     if end < size and (cut := data.rfind(b"\n") + 1):
         data, end = data[:cut], offset + cut
-    words = site.redactor.text(data.decode("utf-8", "replace"))
+    words = state.redactor.text(data.decode("utf-8", "replace"))
     return json_reply(encoded({"text": words, "offset": offset, "next": end, "size": size}))
+
+
+ROUTES = [
+    Route("/api/runs/{run}/items/{item}/body", body),
+    Route("/api/runs/{run}/text", text),
+]

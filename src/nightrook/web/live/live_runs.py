@@ -7,15 +7,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from nightrook.model.errors import NightrookError
-from nightrook.process.folder_watch import Change, FolderWatch
+from nightrook.process.folder_watch import Change, FolderWatch, PolledFolderWatch
 from nightrook.store.batch_folder import BATCHES
 from nightrook.store.file_names import DECISIONS, INFO, RUNS, VERDICT
 from nightrook.store.list import NewestFirst
 from nightrook.store.loop_folder import LOOPS
 from nightrook.store.names import is_name
-from nightrook.web.live.bell import Bell
-from nightrook.web.live.questions import OpenQuestions
-from nightrook.web.live.sizes import FolderSizes
+from nightrook.web.live.event_stream import EventStream
+from nightrook.web.live.open_questions import OpenQuestions
 from nightrook.web.replies import ApiError
 from nightrook.web.shown_runs import ShownRun, ShownRuns
 
@@ -25,17 +24,17 @@ _RUNNERS_S = 2.0  # for runners to say what is open, before the first viewer is 
 _LINGER_S = 10.0  # after the last viewer has left: it may only have reloaded the page
 
 
-class Follower:
+class LiveRuns:
     """Reads what grows, notices what comes and goes, and has the bell announce it."""
 
-    def __init__(self, runs: ShownRuns, bell: Bell) -> None:
+    def __init__(self, runs: ShownRuns, bell: EventStream) -> None:
         self._runs = runs
-        self._bell = bell
+        self._events = bell
         self._home = Path(os.path.abspath(runs.home))
         self._viewers = 0
         self._followed: dict[str, ShownRun] = {}
         self._task: asyncio.Task[None] | None = None
-        self._watch: FolderWatch | FolderSizes | None = None
+        self._watch: FolderWatch | PolledFolderWatch | None = None
         self._ready = asyncio.Event()
         self.questions = OpenQuestions(self._questions_changed)
 
@@ -69,7 +68,7 @@ class Follower:
             if self._watch is not None:
                 self._watch.remove(str(shown.folder.path))
             self.questions.leave(shown.name)
-            self._bell.list_changed()
+            self._events.list_changed()
 
     async def close(self) -> None:
         """Follow nothing any more."""
@@ -79,7 +78,7 @@ class Follower:
                 await self._task
 
     async def _follow(self) -> None:
-        watch = self._watch = FolderWatch.opened() or FolderSizes()
+        watch = self._watch = FolderWatch.opened() or PolledFolderWatch()
         try:
             self._watch_lists(watch)
             await self._find_unfinished()
@@ -95,7 +94,7 @@ class Follower:
             self.questions.close()
             watch.close()
 
-    async def _while_watched(self, watch: FolderWatch | FolderSizes) -> None:
+    async def _while_watched(self, watch: FolderWatch | PolledFolderWatch) -> None:
         loop = asyncio.get_running_loop()
         alone_since: float | None = None
         tick = loop.time()
@@ -110,7 +109,7 @@ class Follower:
             alone_since = None if self._viewers else alone_since or loop.time()
             await asyncio.sleep(_PAUSE_S)
 
-    def _watch_lists(self, watch: FolderWatch | FolderSizes) -> None:
+    def _watch_lists(self, watch: FolderWatch | PolledFolderWatch) -> None:
         if not watch.add(str(self._home)):
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             watch.add(str(self._home))
@@ -140,7 +139,7 @@ class Follower:
         self._watch.add(str(shown.folder.path))
         shown.wake()
         self.questions.follow(shown.folder)
-        self._bell.note(shown)
+        self._events.note(shown)
 
     async def _take(self, change: Change) -> None:
         folder, name = os.path.split(change.folder)
@@ -156,7 +155,7 @@ class Follower:
 
     def _questions_changed(self) -> None:
         waiting = self.questions.waiting
-        self._bell.asked([{"run": one.run, "id": one.question.id} for one in waiting])
+        self._events.asked([{"run": one.run, "id": one.question.id} for one in waiting])
 
     async def _take_in_run(self, shown: ShownRun, change: Change) -> None:
         if change.name == INFO:
@@ -179,26 +178,26 @@ class Follower:
             self._followed.pop(change.name, None)
             self.questions.leave(change.name)
             self._runs.drop(change.name)
-            self._bell.gone(change.name)
+            self._events.gone(change.name)
         else:
             await self._start(change.name)
-        self._bell.list_changed()
+        self._events.list_changed()
 
     async def _take_in_home(self, change: Change) -> None:
         if self._watch is not None and change.name in (RUNS, LOOPS.parent, BATCHES.parent):
             self._watch_lists(self._watch)
             await self._find_unfinished()  # what came before the list was watched
-            self._bell.list_changed()
+            self._events.list_changed()
 
     def _take_in_lists(self, change: Change) -> None:
         if self._watch is not None and is_name(change.name) and not change.is_gone:
             self._watch.add(os.path.join(change.folder, change.name))  # if it is a folder
-        self._bell.list_changed()
+        self._events.list_changed()
 
 
-async def _readable(watch: FolderWatch | FolderSizes, timeout_s: float) -> None:
+async def _readable(watch: FolderWatch | PolledFolderWatch, timeout_s: float) -> None:
     """Wait until something has changed, or some time has passed."""
-    if isinstance(watch, FolderSizes):
+    if isinstance(watch, PolledFolderWatch):
         await asyncio.sleep(watch.pause_s)
         return
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Answers that were made before: several viewers ask for the same, and one asks twice."""
+"""ReplyCache that were made before: several viewers ask for the same, and one asks twice."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 _LARGEST = 64 << 20  # bytes of all answers together
 
 
-class Answers:
+class ReplyCache:
     """Encoded answers by what was asked of which state; the ones used last are kept."""
 
     def __init__(self, largest: int = _LARGEST) -> None:

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from nightrook.web.replies import encoded
+from nightrook.web.run_rows import beat
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.views.beats import beat
 
 _PAUSE_S = 0.025  # between two announcements to one browser
 _FURTHER_S = 0.005  # longer for each further one: each asks for what has changed
@@ -56,7 +56,7 @@ class Listener:
                 yield b"".join(pending.values())
 
 
-class Bell:
+class EventStream:
     """Announces changes to all listeners, at most so often, each encoded once."""
 
     def __init__(self, hide: Hide) -> None:
