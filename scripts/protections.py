@@ -140,12 +140,12 @@ class Copy:
         text = file.read_text()
         file.write_text(protection.removed(text))
         try:
-            return not self.passes(protection.tests)
+            return self.failure(protection.tests) is not None
         finally:
             file.write_text(text)
 
-    def passes(self, tests: Sequence[str], patience_s: float = PATIENCE) -> bool:
-        """Whether tests pass; those that do not end, fail."""
+    def failure(self, tests: Sequence[str], patience_s: float = PATIENCE) -> str | None:
+        """Run tests; return what they print if they fail or do not end, None if they pass."""
         options = ["-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", ""]
         command = [str(self._python), "-B", "-m", "pytest", *options, *tests]
         process = subprocess.Popen(
@@ -161,10 +161,11 @@ class Copy:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return False
+            return f"they do not end within {patience_s:.0f} s"
+        shown = output.decode(errors="replace")
         if process.returncode not in (0, 1):  # not failed but missing, or nothing was run
-            raise RuntimeError(output.decode(errors="replace"))
-        return process.returncode == 0
+            raise RuntimeError(shown)
+        return shown if process.returncode else None
 
 
 def survivors(chosen: Sequence[Protection], copies: Sequence[Copy]) -> Iterator[Protection]:
@@ -206,8 +207,8 @@ def main(arguments: Sequence[str]) -> int:
         count = min(len(chosen), os.cpu_count() or 1)
         copies = [Copy(Path(place) / str(n)) for n in range(count)]
         tests = sorted({test for protection in chosen for test in protection.tests})
-        if not copies[0].passes(tests, PATIENCE_FOR_ALL):
-            print("these tests must pass before anything is removed:", *tests, file=sys.stderr)
+        if (why := copies[0].failure(tests, PATIENCE_FOR_ALL)) is not None:
+            print(f"these tests must pass before anything is removed:\n{why}", file=sys.stderr)
             return 2
         left = [*survivors(chosen, copies)]
     print(f"a named test fails without {len(chosen) - len(left)} of {len(chosen)} protections")
