@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from nightrook.ci.services import SERVICES
+
 ROOT = Path(__file__).parent.parent
 SESSION = ROOT / "examples" / "session.jsonl"
 
@@ -21,8 +23,8 @@ settings.load_profile("same")
 """`make test` tries the same examples every time; `make soak` searches for new ones."""
 
 OF_THE_PLACE = (
-    *("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "COLUMNS", "LINES"),
-    *("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITLAB_CI", "BUILDKITE"),
+    *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "COLUMNS", "LINES"),
+    *("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", *(service.variable for service in SERVICES)),
 )
 """Variables that would let what we print depend on where the tests run."""
 

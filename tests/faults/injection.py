@@ -32,12 +32,12 @@ def begin(fault: str) -> None:
     if process == "runner":
         inject(action, int(at), tally)
         return
-    from nightrook.process import bare_python
+    from nightrook.process import isolated_python
 
     with open(__file__) as file:
         text = file.read()
     fault = f"inject({action!r}, {int(at)}, {tally!r})"
-    bare_python._BOOT = f"{text}\n{fault}\n{bare_python._BOOT}"
+    isolated_python._BOOT = f"{text}\n{fault}\n{isolated_python._BOOT}"
 
 
 def inject(action: str, at: int, tally: str) -> None:

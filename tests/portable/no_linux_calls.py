@@ -100,7 +100,7 @@ def _patch(module: ModuleType) -> None:
         case "nightrook.process.systems.portable":
             changed._select = _SELECT
             changed.arguments = _arguments
-        case "nightrook.process.bare_python":
+        case "nightrook.process.isolated_python":
             start = (
                 f"import sys; sys.path[:0] = [{_HERE!r}]; import no_linux_calls; del sys.path[0]"
             )
@@ -111,7 +111,7 @@ class _Finder:
     """Patches modules of rook once they are imported."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if not name.startswith(("nightrook.process.systems", "nightrook.process.bare_python")):
+        if not name.startswith(("nightrook.process.systems", "nightrook.process.isolated_python")):
             return None
         spec: Any = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None:

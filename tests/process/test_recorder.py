@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nightrook.model.errors import NightrookError
-from nightrook.process import bare_python, trees
+from nightrook.process import isolated_python, trees
 from tests.process.recording import finish, is_gone, python, record, start, wait_for
 
 
@@ -305,7 +305,9 @@ main()
 def test_an_agent_that_survives_sigkill_is_counted_as_a_survivor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_python, "_BOOT", bare_python._BOOT.replace("main()\n", IMMORTAL))
+    monkeypatch.setattr(
+        isolated_python, "_BOOT", isolated_python._BOOT.replace("main()\n", IMMORTAL)
+    )
     recorder = start(tmp_path, ["sh", "-c", "echo ready; sleep 60; :"])
     wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
     recorder.kill("interrupted")
@@ -333,7 +335,7 @@ os.fsync = fsync
 def test_a_slow_disk_does_not_stall_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_python, "_BOOT", SLOW_DISK + bare_python._BOOT)
+    monkeypatch.setattr(isolated_python, "_BOOT", SLOW_DISK + isolated_python._BOOT)
     log = tmp_path / "stdout.raw"
     script = "echo one; while [ ! -e told ]; do sleep 0.02; done; echo two"
     recorder = start(tmp_path, ["sh", "-c", script])
@@ -348,7 +350,7 @@ def test_a_slow_disk_does_not_stall_reading(
 def test_everything_recorded_is_on_disk_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_python, "_BOOT", SLOW_DISK + bare_python._BOOT)
+    monkeypatch.setattr(isolated_python, "_BOOT", SLOW_DISK + isolated_python._BOOT)
     (tmp_path / "go").touch()
     record(tmp_path, ["sh", "-c", "echo out; echo err >&2"])
     synced = (tmp_path / "synced").read_text().split()
@@ -358,7 +360,7 @@ def test_everything_recorded_is_on_disk_at_the_end(
 def test_what_an_agent_wrote_is_on_disk_while_it_is_silent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_python, "_BOOT", SLOW_DISK + bare_python._BOOT)
+    monkeypatch.setattr(isolated_python, "_BOOT", SLOW_DISK + isolated_python._BOOT)
     (tmp_path / "go").touch()
     script = "echo one; until grep -q stdout.raw synced 2>/dev/null; do sleep 0.05; done"
     assert record(tmp_path, ["sh", "-c", script])["exit_code"] == 0

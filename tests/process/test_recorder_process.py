@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.process import bare_python, recorder_process, trees
+from nightrook.process import isolated_python, recorder_process, trees
 from tests.process.recording import finish, is_gone, python, start, wait_for
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,8 +59,8 @@ def test_a_command_that_was_answered_is_no_sign_of_a_hang(
 def test_a_recorder_that_hangs_is_killed_and_its_agent_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    boot = bare_python._BOOT.replace("main()\n", DEAF)
-    monkeypatch.setattr(bare_python, "_BOOT", boot)
+    boot = isolated_python._BOOT.replace("main()\n", DEAF)
+    monkeypatch.setattr(isolated_python, "_BOOT", boot)
     monkeypatch.setattr(recorder_process, "_ANSWER_S", 0.1)
     recorder = start(tmp_path, python(READY))
     agent = agent_of(tmp_path)
@@ -76,8 +76,8 @@ def test_a_recorder_that_hangs_is_killed_and_its_agent_ended(
 def test_closing_does_not_wait_for_a_recorder_that_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    boot = bare_python._BOOT.replace("main()\n", DEAF)
-    monkeypatch.setattr(bare_python, "_BOOT", boot)
+    boot = isolated_python._BOOT.replace("main()\n", DEAF)
+    monkeypatch.setattr(isolated_python, "_BOOT", boot)
     monkeypatch.setattr(recorder_process, "_END_S", 0.1)
     recorder = start(tmp_path, python(READY))
     agent = agent_of(tmp_path)
@@ -99,7 +99,7 @@ def test_commands_to_a_stopped_recorder_never_wait(tmp_path: Path) -> None:
 def test_a_recorder_that_dies_at_once_has_started_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_python, "_BOOT", "raise OSError('no space for it')")
+    monkeypatch.setattr(isolated_python, "_BOOT", "raise OSError('no space for it')")
     recorder = start(tmp_path, python(READY))
     wait_for(lambda: recorder.hear() is None, recorder.bell)
     recorder.close()

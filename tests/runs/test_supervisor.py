@@ -13,7 +13,7 @@ from nightrook.config.options import RunOptions
 from nightrook.display.ending import warnings
 from nightrook.model.ending import Ending
 from nightrook.model.verdict import Verdict
-from nightrook.process import bare_python, recorder_process
+from nightrook.process import isolated_python, recorder_process
 from nightrook.runs.run import Run
 from nightrook.runs.start import start_command
 from nightrook.story.integrity import checked_verdict
@@ -209,8 +209,8 @@ main()
 def test_a_recorder_that_hangs_does_not_hold_up_ctrl_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    boot = bare_python._BOOT.replace("main()\n", DEAF)
-    monkeypatch.setattr(bare_python, "_BOOT", boot)
+    boot = isolated_python._BOOT.replace("main()\n", DEAF)
+    monkeypatch.setattr(isolated_python, "_BOOT", boot)
     monkeypatch.setattr(recorder_process, "_ANSWER_S", 0.1)
     ended = run(tmp_path, "say(start); time.sleep(600)", stop_stopped_recorder)
     assert verdict_of(ended).sentence == "interrupted by Ctrl-C, while it waited for the model"
@@ -220,7 +220,7 @@ def test_a_recorder_that_hangs_does_not_hold_up_ctrl_c(
 def test_a_recorder_that_cannot_start_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bare_python, "_BOOT", "raise OSError('no space for it')")
+    monkeypatch.setattr(isolated_python, "_BOOT", "raise OSError('no space for it')")
     ended = run(tmp_path, "say(start)")
     assert (verdict_of(ended).status, ended.exit_code) == ("not_started", 9)
     assert verdict_of(ended).sentence == "OSError: no space for it"
@@ -261,8 +261,8 @@ os.fsync = fsync
 
 def test_a_result_is_on_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     never = "import nightrook.process.recorder as r; r._SYNC_S = None\nmain()\n"
-    boot = SYNCED_ON_REQUEST + bare_python._BOOT.replace("main()\n", never)
-    monkeypatch.setattr(bare_python, "_BOOT", boot)
+    boot = SYNCED_ON_REQUEST + isolated_python._BOOT.replace("main()\n", never)
+    monkeypatch.setattr(isolated_python, "_BOOT", boot)
     code = """
 say(start + result)
 synced = folder + "/synced"

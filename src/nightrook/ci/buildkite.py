@@ -13,7 +13,7 @@ from nightrook.display.reports.report import Report
 from nightrook.display.reports.values import values
 from nightrook.model.safe import defused, safe_line
 from nightrook.model.text import first_line
-from nightrook.process.guard_process import run_guarded
+from nightrook.process.guarded_command import run_guarded
 
 _PROGRAM = "buildkite-agent"
 _MOST_S = 30.0

@@ -1,22 +1,85 @@
-"""Finds out which CI service runs this process."""
+"""The CI services that rook knows, in one list: how each is recognised, and who writes for it.
+
+All of them would run some of what an agent prints, so `cli/terminal/output.py` breaks the commands in
+it wherever one of these variables is set. For the first three rook also writes groups, annotations,
+summaries and outputs. This module is imported whenever `rook` starts: the writers are not.
+"""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nightrook.ci.buildkite import Buildkite
-from nightrook.ci.github import GitHub
-from nightrook.ci.gitlab import GitLab
-from nightrook.ci.service import Service
+if TYPE_CHECKING:
+    from nightrook.display.reports.report import Report
 
-_SERVICES: Mapping[str, Callable[[Mapping[str, str]], Service]] = {
-    "GITHUB_ACTIONS": GitHub,
-    "GITLAB_CI": GitLab,
-    "BUILDKITE": Buildkite,
-}
+_UNSET = ("", "0", "false")
 
 
-def service_of(environ: Mapping[str, str]) -> Service | None:
-    """The service that an environment belongs to; None if it is none of those that we know."""
-    for variable, service in _SERVICES.items():
-        if environ.get(variable) == "true":
-            return service(environ)
+class Writer(Protocol):
+    """Writes what a CI service shows; the service is meant to run the lines that it returns."""
+
+    def open_group(self, title: str) -> str:
+        """The line that opens a part of the log that can be folded."""
+
+    def close_group(self) -> str:
+        """The line that closes it."""
+
+    def annotations(self, report: "Report") -> list[str]:
+        """The lines that show what went wrong beside the log; at most ten."""
+
+    def save(self, report: "Report") -> list[str]:
+        """Save the summary and the outputs; return what could not be saved."""
+
+
+Environment = Mapping[str, str]
+
+
+class Service(NamedTuple):
+    """A CI service: the variable that its jobs have, and what makes its writer, if it has one."""
+
+    variable: str
+    writer: Callable[[Environment], Writer] | None = None
+    has_headings: bool = False
+    """Whether a line that begins with `---`, `+++` or `~~~` is a command."""
+
+
+def _github(environ: Environment) -> Writer:
+    from nightrook.ci.github import GitHub
+
+    return GitHub(environ)
+
+
+def _gitlab(environ: Environment) -> Writer:
+    from nightrook.ci.gitlab import GitLab
+
+    return GitLab(environ)
+
+
+def _buildkite(environ: Environment) -> Writer:
+    from nightrook.ci.buildkite import Buildkite
+
+    return Buildkite(environ)
+
+
+SERVICES = (
+    Service("GITHUB_ACTIONS", _github),
+    Service("GITLAB_CI", _gitlab),
+    Service("BUILDKITE", _buildkite, has_headings=True),
+    Service("TF_BUILD"),
+    Service("TEAMCITY_VERSION"),
+    Service("TRAVIS"),
+    Service("JENKINS_URL"),
+    Service("CI"),  # any other
+)
+
+
+def services_of(environ: Environment) -> list[Service]:
+    """The services that may read what is printed: most jobs have the variables of two."""
+    return [each for each in SERVICES if environ.get(each.variable, "").lower() not in _UNSET]
+
+
+def writer_of(environ: Environment) -> Writer | None:
+    """What writes for the service of this job; None where that is none of those with a writer."""
+    for service in SERVICES:
+        if service.writer is not None and environ.get(service.variable) == "true":
+            return service.writer(environ)
     return None

@@ -3,7 +3,7 @@
 import time
 
 from nightrook.loops.state import Check
-from nightrook.process.guard_process import run_guarded
+from nightrook.process.guarded_command import run_guarded
 
 
 async def run_check(command: str, *, cwd: str, timeout_s: float, marker: str) -> Check:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nightrook.display.reports.report import Report
 from nightrook.display.reports.values import ENDED, variables
 from nightrook.model.text import first_line
-from nightrook.process.guard_process import GuardedEnd, run_guarded
+from nightrook.process.guarded_command import GuardedEnd, run_guarded
 
 MOST_S = 60.0
 """How long the command may take."""

@@ -13,7 +13,7 @@ from nightrook.display.reports.report import Report
 from nightrook.display.reports.values import ENDED
 from nightrook.model.text import first_line
 from nightrook.notify.message import body, title
-from nightrook.process.guard_process import run_guarded
+from nightrook.process.guarded_command import run_guarded
 
 MESSAGE = "ROOK_MESSAGE"
 """The variable by which the sender gets its message: arguments could be read by other users."""

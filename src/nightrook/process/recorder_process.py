@@ -14,7 +14,7 @@ import msgspec
 
 from nightrook.model.errors import NightrookError
 from nightrook.process import trees
-from nightrook.process.bare_python import bare_python
+from nightrook.process.isolated_python import isolated_python
 from nightrook.process.liveness import start_ticks
 from nightrook.process.plain_file import open_plain
 
@@ -66,7 +66,7 @@ class RecorderProcess:
             raise NightrookError(f"the recorder cannot start: {error}") from error
         try:
             self._process = subprocess.Popen(
-                bare_python("recorder"),
+                isolated_python("recorder"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 
 from nightrook.model.snapshot import Snapshot
-from nightrook.model.stuck_detection import Suspicion, evidence_of, suspect
-from nightrook.process.tree_snapshot import snapshot
+from nightrook.model.stuck_detection import Process, Suspicion, evidence_of, suspect
+from nightrook.process import trees
+from nightrook.process.systems.this_system import system
 
 _LOOK_S = 1.0  # reading all processes takes some milliseconds
 
@@ -65,7 +66,7 @@ class Watchdog:
         It reads all processes, which takes a while: any thread may call it.
         """
         self._looked = time.monotonic()
-        processes = snapshot(self._marker)
+        processes = _processes(self._marker)
         used = sum(process.cpu_s for process in processes or ())
         if count != self._count:
             self._count, self._cpu_s = count, used
@@ -77,3 +78,15 @@ class Watchdog:
             cpu_s=None if processes is None else max(0.0, used - self._cpu_s),
         )
         return suspect(evidence, idle_s=self._idle_s)
+
+
+def _processes(marker: str) -> tuple[Process, ...] | None:
+    """The living processes that carry a run's marker; None where the system does not say."""
+    if not system.is_available():
+        return None
+    found = ((pid, system.stat(pid)) for pid in trees.marked(marker))
+    return tuple(
+        Process(pid, stat.state, stat.cpu_s)
+        for pid, stat in found
+        if stat is not None and stat.is_alive
+    )

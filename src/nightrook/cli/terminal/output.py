@@ -18,21 +18,12 @@ from typing import IO, Any, BinaryIO, TextIO, cast
 
 import click
 
+from nightrook.ci.services import services_of
 from nightrook.model.redaction.redactor import RedactedLines, Redactor
 
 FRAME_S = 0.1
 """Seconds between two updates of a status line."""
 
-_CI_VARIABLES = (
-    "CI",
-    "GITHUB_ACTIONS",
-    "TF_BUILD",
-    "TEAMCITY_VERSION",
-    "GITLAB_CI",
-    "BUILDKITE",
-    "TRAVIS",
-    "JENKINS_URL",
-)
 _MOST_HELD = 1000  # lines
 
 
@@ -46,8 +37,9 @@ class SafeOutput:
         self._stream = stream
         self._redactor = Redactor(environ)
         self._redacted = RedactedLines(self._redactor)
-        self._in_ci = is_ci(environ) and not _is_file(stream)
-        self._headings = "BUILDKITE" in environ
+        services = services_of(environ)
+        self._in_ci = bool(services) and not _is_file(stream)
+        self._headings = any(service.has_headings for service in services)
         self._held: deque[str] | None = None
 
     def write(self, text: str) -> int:
@@ -121,11 +113,6 @@ class SafeOutput:
         if name == "buffer":  # guards: no-way-around
             raise AttributeError(name)
         return getattr(self._stream, name)
-
-
-def is_ci(environ: Mapping[str, str]) -> bool:
-    """Whether a CI service reads what is printed."""
-    return any(environ.get(name, "").lower() not in ("", "0", "false") for name in _CI_VARIABLES)
 
 
 def _is_file(stream: IO[str]) -> bool:

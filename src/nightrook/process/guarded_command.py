@@ -1,4 +1,4 @@
-"""Starts a guard for a command: its output, its end, and no process left behind."""
+"""Runs a command under a guard: its output, its end, and no process left behind."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nightrook.process import trees
-from nightrook.process.bare_python import bare_python
+from nightrook.process.isolated_python import isolated_python
 
 _MOST_S = 10.0
 """How long a guard may take to end the tree of its command."""
@@ -76,7 +76,7 @@ class GuardProcess:
         trees.kill_marked(marker)  # guards: earlier-check-cleaned
         self._marker = marker
         self._process = subprocess.Popen(
-            [*bare_python("guard"), str(os.getpid()), *command],
+            [*isolated_python("command_guard"), str(os.getpid()), *command],
             cwd=cwd,
             env={**os.environ, **(environment or {}), trees.MARKER: marker},
             stdin=subprocess.PIPE,

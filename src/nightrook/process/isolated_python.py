@@ -1,4 +1,4 @@
-"""Starts a module of this package in a Python that imports nothing else, and so starts fast."""
+"""Start a module of this package in an isolated Python, which imports nothing else and is quick."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ main()
 _PACKAGE = Path(__file__).parent.parent
 
 
-def bare_python(module: str) -> list[str]:
+def isolated_python(module: str) -> list[str]:
     """The command that calls `main` of a module of this folder; more arguments may follow."""
     start = [sys.executable, "-I", "-S", "-c", _BOOT]  # guards: recorder-imports
     return [*start, module, str(_PACKAGE), str(_PACKAGE / "process")]
