@@ -1,8 +1,8 @@
 """The CI services that rook knows, in one list: how each is recognised, and who writes for it.
 
-All of them would run some of what an agent prints, so `cli/terminal/output.py` breaks the commands in
-it wherever one of these variables is set. For the first three rook also writes groups, annotations,
-summaries and outputs. This module is imported whenever `rook` starts: the writers are not.
+All of them would run some of what an agent prints, so `cli/terminal/output.py` breaks the commands
+in it wherever one of these variables is set. For the first three rook also writes groups,
+annotations, summaries and outputs. It is imported whenever `rook` starts: the writers are not.
 """
 
 from collections.abc import Callable, Mapping
