@@ -259,19 +259,24 @@ class Stored:
         memory.facts = facts
         found: list[Finding] = []
         for line in lines:
-            for message in self._messages(line, facts):
+            messages: Iterable[Any]
+            try:
+                messages = (self._decoders[0].decode(line),)
+            except (ValueError, RecursionError):
+                messages = self._other_messages(line, facts)
+            for message in messages:
                 for noted in as_sequence(self._counted[type(message)](memory, message, line)):
-                    if isinstance(noted, Used):
-                        found.append(call_of(noted, facts))
-                    elif isinstance(noted, Session | Limit):
+                    if isinstance(noted, (Session, Limit)):
                         found.append(noted)
-                    elif isinstance(noted, UsageReported):
-                        found.append(call_of(Used(report=noted), facts))
+                    elif isinstance(noted, (Used, UsageReported)):
+                        used = noted if isinstance(noted, Used) else Used(report=noted)
+                        if used.id or used.report.message_id:  # any other could count twice
+                            found.append(call_of(used, facts))
         return found
 
-    def _messages(self, line: bytes, facts: Facts) -> Iterator[Any]:
-        """Decode a line: one message, unless it is damaged or a newline is missing."""
-        for decoder in self._decoders:
+    def _other_messages(self, line: bytes, facts: Facts) -> Iterator[Any]:
+        """Decode a line that is not one message with a type: it has none, or is damaged."""
+        for decoder in self._decoders[1:]:
             with suppress(ValueError, RecursionError):
                 yield decoder.decode(line)
                 return

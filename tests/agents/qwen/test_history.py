@@ -53,7 +53,7 @@ def answer(uuid: str = "a1", **fields: Any) -> dict[str, Any]:
 
 
 def stored(*lines: dict[str, Any], path: str = FILE) -> list[Finding]:
-    return read(HISTORY, path, b"".join(json.dumps(each).encode() + b"\n" for each in lines))
+    return read(HISTORY, path, b"".join(msgspec.json.encode(each) + b"\n" for each in lines))
 
 
 # The agent itself reports 2400 tokens of input for the texts: it counts the hidden call, too.

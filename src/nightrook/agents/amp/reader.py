@@ -1,28 +1,20 @@
-"""The table of Amp's message types, and the decoder built on it."""
+"""The table of Amp's message types, and the decoder built on it.
+
+`adapter.stream_json` reads most of them; Amp's messages have neither an id nor a model.
+"""
 
 import re
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from nightrook.adapter import salvage
+from nightrook.adapter import salvage, stream_json
 from nightrook.adapter.agent import PERMIT_ALL
-from nightrook.adapter.memory import Memory
-from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.usage import uncached
-from nightrook.agents.amp import shapes, tools
+from nightrook.adapter.reader import Row, decoder_of, stream_of
+from nightrook.adapter.stream_json import Memory, session_started
+from nightrook.agents.amp import tools
 from nightrook.agents.known_fields import KNOWN_FIELDS
-from nightrook.model.events import (
-    Error,
-    Event,
-    McpServer,
-    PermissionDenied,
-    SessionStarted,
-    Text,
-    Thinking,
-    Unknown,
-    UsageReported,
-    UserMessage,
-)
+from nightrook.model.events import Error, Event, PermissionDenied, Unknown
 
 # Both sentences are in the program 0.0.1790142911.
 _APPROVAL = re.compile(
@@ -32,71 +24,36 @@ _APPROVAL = re.compile(
 _CANCELLED = "User cancelled"
 
 
-def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
+class Result(stream_json.Result):
+    """The end of a turn; a failed one has its error in words."""
+
+    error: str | None = None
+
+
+class Amp(stream_json.StreamJson):
+    """What Amp's messages mean."""
+
+    def finish(self, memory: Any, block: stream_json.Block, parent: str | None) -> Sequence[Event]:
+        """Read the result of a call."""
+        id = block.tool_use_id or memory.new_id("call")
+        call, ok = memory.tools.get(id), block.is_error is False
+        error = None if ok else block.content
+        events: list[Event] = memory.finish(
+            id, "ok" if ok else "error", output=block.content, error=error, parent=parent
+        )
+        if ok and call is not None and call.kind in tools.CHANGING:
+            events += tools.changes(call.name, id, call.input)
+        return events
+
+
+def system(memory: Memory, message: stream_json.System, line: bytes) -> Sequence[Event]:
     """Read the start of a thread, or of further work on it."""
     if message.subtype != "init":
         return (Unknown(name=f"system/{message.subtype}", raw=salvage.raw_copy(line)),)
-    if message.session_id in memory.sessions:
-        return ()
-    memory.sessions.add(message.session_id)
-    servers = message.mcp_servers
-    return (
-        SessionStarted(
-            session=message.session_id,
-            cwd=message.cwd,
-            tools=None if message.tools is None else tuple(message.tools),
-            mcp_servers=None
-            if servers is None
-            else tuple(McpServer(name=s.name, status=s.status) for s in servers if s.name),
-        ),
-    )
+    return session_started(memory, message)
 
 
-def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
-    """Read the prompt, or the results of tools."""
-    parent = message.parent_tool_use_id
-    events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
-    unknown: str | None = None
-    for block in (message.message or shapes.Inner()).content or ():
-        if block.type == "tool_result":
-            events += _finish(memory, block, parent)
-        elif block.type == "text":
-            events.append(UserMessage(text=block.text or "", parent=parent))
-        else:
-            unknown = block.type
-    if unknown is not None:
-        events.append(Unknown(name=f"user/{unknown}", raw=salvage.raw_copy(line)))
-    return events
-
-
-def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
-    """Read a complete message of the model, with its tokens."""
-    inner, parent = message.message or shapes.Inner(), message.parent_tool_use_id
-    events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
-    unknown: str | None = None
-    for block in inner.content or ():
-        type = block.type
-        if type == "tool_use":
-            id, name = block.id or memory.new_id("call"), block.name or "tool"
-            events += memory.start(tools.TOOLS.started(id, name, block.input, parent=parent))
-        elif type == "text":
-            if block.text:
-                events.append(Text(id=memory.new_id("text"), text=block.text, parent=parent))
-        elif type == "thinking" or type == "redacted_thinking":
-            hidden = True if type == "redacted_thinking" else None
-            id, text = memory.new_id("thought"), block.thinking or None
-            events.append(Thinking(id=id, text=text, redacted=hidden, parent=parent))
-        else:
-            unknown = type
-    used = inner.usage
-    if used is not None and (used.input_tokens or used.output_tokens):  # zeros: not counted
-        events.append(_usage(used, inner.stop_reason, parent))
-    if unknown is not None:
-        events.append(Unknown(name=f"assistant/{unknown}", raw=salvage.raw_copy(line)))
-    return events
-
-
-def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
+def result(memory: Memory, message: Result, line: bytes) -> Sequence[Event]:
     """Read the end of a turn; a call that needs approval ends it, too."""
     events = memory.begin_turn()
     ok = message.subtype == "success" and message.is_error is False
@@ -112,27 +69,17 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     return [*events, finished]
 
 
-_TABLE: Table[Memory] = {
-    shapes.System: system,
-    shapes.User: user,
-    shapes.Assistant: assistant,
-    shapes.Result: result,
-}
+_AMP = Amp(tools.TOOLS)
 
-decoder = decoder_of("amp", _TABLE, partial(Memory, KNOWN_FIELDS["amp"]))
+TABLE = (
+    Row(stream_json.System, system),
+    Row(stream_json.User, _AMP.user),
+    Row(stream_json.Assistant, _AMP.assistant),
+    Row(Result, result),
+)
+
+decoder = decoder_of("amp", stream_of(TABLE), partial(Memory, KNOWN_FIELDS["amp"]))
 """Returns a decoder for one stream of Amp."""
-
-
-def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id = block.tool_use_id or memory.new_id("call")
-    call, ok = memory.tools.get(id), block.is_error is False
-    error = None if ok else block.content
-    events = memory.finish(
-        id, "ok" if ok else "error", output=block.content, error=error, parent=parent
-    )
-    if ok and call is not None and call.kind in tools.CHANGING:
-        events += tools.changes(call.name, id, call.input)
-    return events
 
 
 def _reason(subtype: str | None, text: str) -> str:
@@ -158,18 +105,3 @@ def _denials(memory: Memory, text: str) -> Sequence[Event]:
         if name in missing
     ]
     return events
-
-
-def _usage(used: shapes.Usage, stop_reason: str | None, parent: str | None) -> UsageReported:
-    """The tokens of a message."""
-    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    return UsageReported(
-        stop_reason=stop_reason,
-        scope="message",
-        semantics="final",
-        input=uncached(used.input_tokens, read, written),
-        output=used.output_tokens,
-        cache_read=read,
-        cache_write_5m=written,
-        parent=parent,
-    )

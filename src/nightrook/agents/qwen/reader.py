@@ -1,30 +1,44 @@
-"""The table of Qwen Code's message types, and the decoder built on it."""
+"""The table of the lines that Qwen Code writes, and the decoders made of it.
+
+`adapter.stream_json` reads most messages of the stream; what only Qwen Code does is here. Stored
+lines are read by `sessions`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
+from nightrook.adapter import stream_json
 from nightrook.adapter.decoder import Events, LineDecoder
 from nightrook.adapter.drift import watch
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.oversized import Shortened
-from nightrook.adapter.reader import Table, TableReader
+from nightrook.adapter.reader import Row, TableReader, stream_of, union_of
 from nightrook.adapter.salvage import raw_copy
-from nightrook.adapter.usage import uncached
-from nightrook.agents.qwen import errors, messages, shapes, tools
-from nightrook.agents.qwen.memory import Memory
+from nightrook.adapter.stored import Stored
+from nightrook.adapter.stream_json import (
+    Assistant,
+    Block,
+    Counters,
+    Message,
+    User,
+    session_started,
+    usage_of,
+)
+from nightrook.adapter.usage import reported
+from nightrook.agents.known_fields import KNOWN_FIELDS
+from nightrook.agents.qwen import errors, sessions, shapes, tools
 from nightrook.model.events import (
     Denial,
     Error,
     Event,
-    McpServer,
     ModelChanged,
     Notice,
     PermissionDenied,
     Retrying,
-    SessionStarted,
     Status,
     TaskFinished,
     TaskStarted,
     TaskUsage,
+    ToolProgress,
     TurnFinished,
     Unknown,
     UsageReported,
@@ -39,6 +53,121 @@ _STATUSES: Mapping[str | None, Status] = {
     "cancelled": "cancelled",
 }
 """How a background task ended; in any other state it is still running."""
+
+
+class Memory(stream_json.Memory):
+    """Everything that is remembered about one stream."""
+
+    def __init__(self) -> None:
+        super().__init__(KNOWN_FIELDS["qwen"])
+        self.last: str | None = None  # the main agent's last text, if its tokens were not counted
+        self.denied: set[str | None] = set()  # calls whose denial was reported in this turn
+        self.errors: dict[str, str] = {}  # the errors of this turn's failed calls
+        self.fallback: str | None = None  # the model that answers this request instead
+        self.retrying = False  # whether a retry was reported and no text followed yet
+
+    def end_turn(self) -> None:
+        """Close the turn; a stream with prompts on stdin may have another."""
+        super().end_turn()
+        self.last = None
+        self.fallback = None
+        self.retrying = False
+        self.denied.clear()
+        self.errors.clear()
+
+    def in_subagent(self) -> bool:
+        """Whether a subagent is running."""
+        return any(tool.kind == "subagent" for tool in self.tools.values())
+
+
+class Qwen(stream_json.StreamJson):
+    """What Qwen Code's messages between model and tools mean."""
+
+    repeats_prompts = False
+
+    def __init__(self) -> None:
+        super().__init__(tools.TOOLS)
+        self.parts[shapes.GoalState] = _no_piece
+        self.parts[shapes.ToolProgress] = _tool_progress
+
+    def uncounted(self, memory: Memory, message: Message) -> None:
+        """Remember the last text of an answer without tokens: it may be a failure of the API."""
+        memory.retrying = False
+        last = message.content[-1] if message.content else None
+        memory.last = last.text if last is not None and last.type == "text" else None
+
+    def message_start(self, memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+        """Read the start of an answer."""
+        if parent is None:
+            memory.retrying = False
+        return super().message_start(memory, parent, part)
+
+    def usage(
+        self, memory: Memory, message: Message, used: Counters, parent: str | None
+    ) -> UsageReported:
+        """Report the tokens of an answer, with the model that gave it."""
+        if parent is None:
+            memory.retrying, memory.last = False, None
+            if memory.fallback is not None:
+                # The message names the model that was tried first (0.24.4 model_fallback).
+                message.model, memory.fallback = memory.fallback, None
+        return super().usage(memory, message, used, parent)
+
+    def start(self, memory: Memory, block: Block, parent: str | None) -> Sequence[Event]:
+        """Read a call; a deferred one names the tool in its input."""
+        id, name, input = block.id or memory.new_id("call"), block.name or "tool", block.input
+        if name == tools.DEFERRED:
+            name, input = tools.deferred(input)
+        kind, title, subagent = tools.TOOLS.kinds.get(name), None, None
+        if kind == "ask":
+            title = tools.question(input)
+        elif kind == "subagent":
+            subagent = tools.subagent(input)
+        return memory.start(
+            tools.TOOLS.started(id, name, input, title=title, subagent=subagent, parent=parent)
+        )
+
+    def finish(self, memory: Memory, block: Block, parent: str | None) -> Sequence[Event]:
+        """Read a result; that of a failed command may lack is_error (0.15.10 shell_fail)."""
+        id = block.tool_use_id or memory.new_id("call")
+        if id in memory.ended:
+            return ()
+        call = memory.tools.get(id)
+        output, code, failed = block.content, None, block.is_error is not False
+        if output is not None and call is not None and call.kind == "execute":
+            output, code = tools.shell(output, failed=failed)
+            failed = failed or bool(code)
+        status: Status = tools.failure(block.content) if failed else "ok"
+        if block.is_error and block.content:
+            memory.errors[id] = block.content
+        if status == "denied":
+            memory.denied.add(id)
+        events = memory.finish(
+            id,
+            status,
+            output=output,
+            error=output if failed else None,
+            exit_code=code,
+            fix=tools.fix(call.name, block.content) if status == "denied" and call else None,
+            parent=parent,
+        )
+        if not failed and call is not None and call.kind in tools.CHANGING:
+            events += tools.changes(call.name, id, call.input, block.content)
+        return events
+
+
+def _tool_progress(
+    memory: Memory, parent: str | None, part: shapes.ToolProgress
+) -> Sequence[Event]:
+    if part.tool_use_id is None:
+        return ()
+    progress = part.content or shapes.Progress()
+    elapsed = None if progress.elapsedMs is None else progress.elapsedMs / 1000
+    return (ToolProgress(id=part.tool_use_id, elapsed_s=elapsed, output=progress.message),)
+
+
+def _no_piece(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+    return ()
 
 
 def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
@@ -72,15 +201,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             )
     used = message.usage
     if used is not None and (used.input_tokens or used.output_tokens):
-        events.append(
-            UsageReported(
-                scope="session",
-                semantics="cumulative",
-                input=uncached(used.input_tokens, used.cache_read_input_tokens),
-                output=used.output_tokens,
-                cache_read=used.cache_read_input_tokens,
-            )
-        )
+        events.append(reported(usage_of(used), scope="session", semantics="cumulative"))
     failure, reason = _failure(memory, message)
     if failure is not None:
         events.append(failure)
@@ -102,57 +223,9 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     return events
 
 
-_TABLE: Table[Memory] = {
-    shapes.Assistant: messages.assistant,
-    shapes.User: messages.user,
-    shapes.StreamEvent: messages.stream_event,
-    shapes.System: system,
-    shapes.Result: result,
-}
-
-
-class QwenReader(TableReader):
-    """Turns Qwen Code's messages into events.
-
-    While an unchecked version writes, the first messages of each type are checked for unknown
-    fields.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(Memory(), {**_TABLE, shapes.System: self._system}, looked_at=0)
-
-    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Events:
-        if message.subtype == "init" and message.qwen_code_version not in CHECKED_VERSIONS:
-            self.functions[shapes.System] = system
-            watch(self.functions, self.drift)
-            return self.functions[shapes.System](memory, message, line)
-        return system(memory, message, line)
-
-
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Return a decoder for one stream of Qwen Code."""
-    return LineDecoder("qwen", shapes.Shapes, QwenReader(), cap=cap)
-
-
 def _init(memory: Memory, message: shapes.System) -> Sequence[Event]:
-    events: list[Event] = []
-    if message.session_id not in memory.sessions:
-        memory.sessions.add(message.session_id)
-        servers = message.mcp_servers
-        events.append(
-            SessionStarted(
-                session=message.session_id,
-                model=message.model,
-                cwd=message.cwd,
-                version=message.qwen_code_version,
-                tools=None if message.tools is None else tuple(message.tools),
-                mcp_servers=None
-                if servers is None
-                else tuple(McpServer(name=s.name, status=s.status) for s in servers if s.name),
-                permission_mode=message.permission_mode,
-            )
-        )
-    return [*events, *memory.begin_turn()]
+    started = session_started(memory, message, version=message.qwen_code_version)
+    return [*started, *memory.begin_turn()]
 
 
 def _task_started(memory: Memory, message: shapes.System) -> Sequence[Event] | None:
@@ -276,3 +349,59 @@ def _denial(memory: Memory, denied: shapes.Denied) -> Denial:
 
 def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
+
+
+_QWEN = Qwen()
+
+TABLE = (
+    Row(Assistant, _QWEN.assistant),
+    Row(User, _QWEN.user),
+    Row(shapes.StreamEvent, _QWEN.stream_event),
+    Row(shapes.System, system),
+    Row(shapes.Result, result),
+    Row(shapes.StoredUser, sessions.user, "stored", (b'"type":"user"',)),
+    Row(shapes.StoredAssistant, sessions.assistant, "stored", (b'"usageMetadata"',)),
+    Row(shapes.StoredToolResult, sessions.tool_result, "stored", (b'"usageMetadata"',)),
+    Row(
+        shapes.StoredSystem,
+        sessions.system,
+        "stored",
+        (b'"qwen-code.api_response"', b'"custom_title"'),
+    ),
+)
+_STREAM = stream_of(TABLE)
+_SHAPES = union_of(_STREAM)
+
+
+class QwenReader(TableReader):
+    """Turns Qwen Code's messages into events.
+
+    While an unchecked version writes, the first messages of each type are checked for unknown
+    fields.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Memory(), {**_STREAM, shapes.System: self._system}, looked_at=0)
+
+    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Events:
+        if message.subtype == "init" and message.qwen_code_version not in CHECKED_VERSIONS:
+            self.functions[shapes.System] = system
+            watch(self.functions, self.drift)
+            return self.functions[shapes.System](memory, message, line)
+        return system(memory, message, line)
+
+
+def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+    """Return a decoder for one stream of Qwen Code."""
+    return LineDecoder("qwen", _SHAPES, QwenReader(), cap=cap)
+
+
+STORED = Stored(
+    "qwen",
+    TABLE,
+    sessions.Memory,
+    facts=sessions.Facts,
+    begin=sessions.begin,
+    time="timestamp",
+)
+"""Reads stored sessions."""

@@ -1,77 +1,20 @@
-"""The shapes of Qwen Code's messages, with the fields that are used; others are skipped."""
+"""The shapes of Qwen Code's messages and stored lines, with the fields that are used.
+
+Other fields are skipped. `adapter.stream_json` has what its stream shares with other agents.
+"""
 
 import msgspec
 
+from nightrook.adapter import stream_json
 from nightrook.adapter.shapes import NOTHING, Count, Milliseconds, Shape
-
-
-class Usage(Shape):
-    """Tokens; `input_tokens` includes the cached ones."""
-
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
-
-
-class Block(Shape):
-    """A content block: text, thinking, tool_use or tool_result."""
-
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: msgspec.Raw = NOTHING
-    tool_use_id: str | None = None
-    content: str | None = None
-    is_error: bool | None = None
-
-
-class Inner(Shape):
-    id: str | None = None
-    model: str | None = None
-    content: list[Block] | None = None
-    stop_reason: str | None = None
-    usage: Usage | None = None
-
-
-class Assistant(Shape, tag="assistant"):
-    message: Inner | None = None
-    parent_tool_use_id: str | None = None
-
-
-class User(Shape, tag="user"):
-    message: Inner | None = None
-    parent_tool_use_id: str | None = None
-
-
-class Delta(Shape):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    partial_json: str | None = None
-
-
-class MessageStart(Shape, tag="message_start"):
-    """The start of a message; its texts and thoughts have separate ids."""
-
-
-class BlockStart(Shape, tag="content_block_start"):
-    index: Count = 0
-    content_block: Block | None = None
-
-
-class BlockDelta(Shape, tag="content_block_delta"):
-    index: Count = 0
-    delta: Delta | None = None
-
-
-class BlockStop(Shape, tag="content_block_stop"):
-    """The end of a block; the complete block follows."""
-
-
-class MessageStop(Shape, tag="message_stop"):
-    """The end of a message."""
+from nightrook.adapter.stream_json import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    Counters,
+    MessageStart,
+    MessageStop,
+)
 
 
 class GoalState(Shape, tag="goal_state"):
@@ -104,11 +47,6 @@ class StreamEvent(Shape, tag="stream_event"):
     parent_tool_use_id: str | None = None
 
 
-class McpServer(Shape):
-    name: str | None = None
-    status: str | None = None
-
-
 class TaskUsage(Shape):
     total_tokens: Count | None = None
     tool_uses: Count | None = None
@@ -138,17 +76,10 @@ class SystemData(Shape):
     error: str | None = None
 
 
-class System(Shape, tag="system"):
+class System(stream_json.System):
     """The start of a turn (`init`), the state of a background task, or a notice."""
 
-    subtype: str | None = None
-    session_id: str | None = None
-    cwd: str | None = None
-    model: str | None = None
     qwen_code_version: str | None = None
-    tools: list[str] | None = None
-    mcp_servers: list[McpServer] | None = None
-    permission_mode: str | None = None
     data: SystemData | None = None
 
 
@@ -162,18 +93,112 @@ class Denied(Shape):
     tool_input: msgspec.Raw = NOTHING
 
 
-class Result(Shape, tag="result"):
-    subtype: str | None = None
-    is_error: bool | None = None
-    result: str | None = None
+class Result(stream_json.Result):
     error: ErrorDetail | None = None
-    duration_ms: Milliseconds | None = None
     duration_api_ms: Milliseconds | None = None
-    num_turns: Count | None = None
-    usage: Usage | None = None
+    usage: Counters | None = None
     permission_denials: list[Denied] | None = None
     structured_result: msgspec.Raw = NOTHING
 
 
-Shapes = Assistant | User | StreamEvent | System | Result
-"""Every type of message, by its `type`."""
+# The lines of stored sessions
+
+
+class FunctionCall(Shape):
+    id: str | None = None
+    name: str | None = None
+    args: msgspec.Raw = NOTHING
+
+
+class Response(Shape):
+    output: str | None = None
+    error: str | None = None
+
+
+class FunctionResponse(Shape):
+    id: str | None = None
+    name: str | None = None
+    response: Response | None = None
+
+
+class Part(Shape):
+    text: str | None = None
+    thought: bool | None = None
+    functionCall: FunctionCall | None = None
+    functionResponse: FunctionResponse | None = None
+
+
+class StoredMessage(Shape):
+    parts: list[Part] | None = None
+
+
+class StoredCounters(Counters):
+    """The tokens of an answer; those of the stream have other names."""
+
+    input_tokens: Count = msgspec.field(default=0, name="promptTokenCount")
+    output_tokens: Count = msgspec.field(default=0, name="candidatesTokenCount")
+    cache_read_input_tokens: Count = msgspec.field(default=0, name="cachedContentTokenCount")
+    thinking_tokens: Count = msgspec.field(default=0, name="thoughtsTokenCount")
+
+
+class Fork(Shape):
+    sessionId: str | None = None
+
+
+class StoredLine(Shape):
+    """What all lines have."""
+
+    uuid: str | None = None
+    sessionId: str | None = None
+    timestamp: str | float | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    version: str | None = None
+    message: StoredMessage | None = None
+    forkedFrom: Fork | None = None
+
+
+class StoredUser(StoredLine, tag="user"):
+    """A prompt, or with a subtype a notice to the model."""
+
+    subtype: str | None = None
+
+
+class StoredAssistant(StoredLine, tag="assistant"):
+    model: str | None = None
+    usageMetadata: StoredCounters | None = None
+
+
+class CallResult(Shape):
+    callId: str | None = None
+    status: str | None = None
+    resultDisplay: msgspec.Raw = NOTHING
+
+
+class StoredToolResult(StoredLine, tag="tool_result"):
+    toolCallResult: CallResult | None = None
+
+
+class Telemetry(Counters):
+    """What Qwen Code notes about a request; a response has the tokens of it."""
+
+    name: str | None = msgspec.field(default=None, name="event.name")
+    response_id: str | None = None
+    model: str | None = None
+    subagent_name: str | None = None
+    input_tokens: Count = msgspec.field(default=0, name="input_token_count")
+    output_tokens: Count = msgspec.field(default=0, name="output_token_count")
+    cache_read_input_tokens: Count = msgspec.field(default=0, name="cached_content_token_count")
+    thinking_tokens: Count = msgspec.field(default=0, name="thoughts_token_count")
+    error: str | None = None
+    error_message: str | None = None
+
+
+class Payload(Shape):
+    uiEvent: Telemetry | None = None
+    customTitle: str | None = None
+
+
+class StoredSystem(StoredLine, tag="system"):
+    subtype: str | None = None
+    systemPayload: Payload | None = None
