@@ -9,10 +9,11 @@ from typing import Any
 
 import nightrook
 from nightrook import agents
+from nightrook.model.facts import OWN_LIMITS, Facts, PassedLimit
 from nightrook.model.fold import fold
 from nightrook.model.price import Prices, no_prices
 from nightrook.model.state import RunState
-from nightrook.model.verdict import OWN_LIMITS, Facts, PassedLimit
+from tests.flat_facts import flat_facts
 
 _AGENTS = Path(__file__).parent / "agents"
 
@@ -50,10 +51,10 @@ def ending_of(path: Path) -> Facts:
         return Facts()
     number = int(code[1])
     if number < 0:
-        return Facts(signal=-number)
+        return flat_facts(signal=-number)
     own = OWN_LIMITS.get(agents.agent(agent_of(path)).limit_codes.get(number))
     passed = PassedLimit(kind=own, by="agent") if own else None
-    return Facts(agent_exit_code=number, passed_limit=passed, failure=_failure_of(path))
+    return flat_facts(agent_exit_code=number, passed_limit=passed, failure=_failure_of(path))
 
 
 def _failure_of(path: Path) -> str | None:

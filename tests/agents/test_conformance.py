@@ -19,7 +19,7 @@ def recorded(name: str) -> list[Case]:
 
 def _case(path: Path, statuses: dict[str, str]) -> Case:
     ending = ending_of(path)  # neither an exit code nor stderr is part of the stream
-    judged = ending.passed_limit is None and ending.failure is None
+    judged = ending.person.passed_limit is None and ending.stream.failure is None
     return Case(name_of(path), path.read_bytes(), statuses[name_of(path)] if judged else None)
 
 

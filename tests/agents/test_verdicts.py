@@ -43,7 +43,7 @@ def test_a_recorded_case_is_judged_as_a_person_does(path: Path) -> None:
     ending = ending_of(path)
     verdict = judge(state, ending)
     assert (verdict.status, verdict.exit_code) == (status, EXIT_CODES[status])
-    if ending.failure is not None:  # without it, the stream only ends too early
+    if ending.stream.failure is not None:  # without it, the stream only ends too early
         assert judge(state).status == "incomplete"
-    elif ending.passed_limit is None:  # else how the process ended adds only words
+    elif ending.person.passed_limit is None:  # else how the process ended adds only words
         assert judge(state).status == status

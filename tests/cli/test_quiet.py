@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
+from tests.flat_facts import flat_facts
 from tests.recorded import cases, name_of
 
 from nightrook.cli.terminal.ending import print_end
@@ -11,7 +12,7 @@ from nightrook.config.options import ViewOptions
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.model.ending import Ending
 from nightrook.model.state import RunState
-from nightrook.model.verdict import Facts, Verdict
+from nightrook.model.verdict import Verdict
 
 WARNED = "[rook] WARNING: codex may not change any file"
 WIRE = {name_of(path): path for path in cases("claude")}["s02_read_edit_bash-2.1.325"]
@@ -63,7 +64,7 @@ def test_quiet_shows_an_error_of_rook_and_what_came_before_it(desk: Desk) -> Non
 
 
 def test_quiet_keeps_what_says_that_data_was_lost(capsys: pytest.CaptureFixture[str]) -> None:
-    verdict = Verdict.of("success", Facts(lost_bytes=5, left_behind=("sleep",)))
+    verdict = Verdict.of("success", flat_facts(lost_bytes=5, left_behind=("sleep",)))
     print_end(ViewOptions(quiet=True), EndedRun(Ending.of_run(verdict), RunState(), "claude", None))
     lost = "[rook] WARNING: the disk was full: 5 bytes of output were lost\n"
     assert capsys.readouterr() == ("", lost)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.flat_facts import flat_facts
 
 from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from nightrook.display.console import Paint
@@ -20,10 +21,11 @@ from nightrook.model.events import (
     TurnStarted,
     UsageReported,
 )
+from nightrook.model.facts import Facts, LimitKind, PassedLimit
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.status import EXIT_CODES, Outcome
-from nightrook.model.verdict import Facts, LimitKind, PassedLimit, Verdict
+from nightrook.model.verdict import Verdict
 
 
 def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:
@@ -111,19 +113,19 @@ def test_a_limit_that_only_payment_lifts_does_not_name_a_reset() -> None:
     ],
 )
 def test_the_flag_of_the_limit_that_was_passed_is_named(kind: LimitKind, flag: str) -> None:
-    facts = Facts(passed_limit=PassedLimit(kind=kind, used=2, allowed=1))
+    facts = flat_facts(passed_limit=PassedLimit(kind=kind, used=2, allowed=1))
     told = lines(status="over_budget", facts=facts, resumable=True)
     assert any(f'rook run --resume k7f3 {flag} … "…"' in line for line in told)
 
 
 def test_a_run_without_a_known_price_is_continued_unchecked() -> None:
-    facts = Facts(passed_limit=PassedLimit(kind="cost", allowed=1))
+    facts = flat_facts(passed_limit=PassedLimit(kind="cost", allowed=1))
     told = lines(status="over_budget", facts=facts, resumable=True)
     assert any("--max-cost … --max-cost-unchecked" in line for line in told)
 
 
 def test_a_missing_program_is_installed_or_corrected() -> None:
-    missing = Facts(missing_program="it")
+    missing = flat_facts(missing_program="it")
     assert lines(status="not_started", facts=missing, install="npm install -g it") == [
         "[rook] not started: because",
         "[rook] install it:  npm install -g it · or try rook without it:  rook demo",
@@ -138,7 +140,7 @@ def test_a_run_that_did_not_start_for_another_reason_has_details() -> None:
 
 
 def test_a_full_disk_is_not_said_to_have_saved_everything() -> None:
-    told = lines(status="incomplete", facts=Facts(lost_bytes=1))
+    told = lines(status="incomplete", facts=flat_facts(lost_bytes=1))
     assert told[-1] == "[rook] saved output, not all of it: rook show k7f3"
 
 
@@ -183,11 +185,11 @@ def test_a_denial_that_a_person_made_names_no_rule() -> None:
         PermissionDenied(tool_id="1", name="Bash", fix="Bash(git push)"),
         PermissionDenied(tool_id="2", name="Write", fix="Write(a)"),
     ]
-    facts = Facts(denied_by_person=("1",))
+    facts = flat_facts(denied_by_person=("1",))
     shown = "\n".join(lines(*denials, status="denied", resumable=True, facts=facts))
     assert "allow it: rook run --resume k7f3 --allow 'Write(a)'" in shown
     assert "git push" not in shown
-    facts = Facts(denied_by_person=("1", "2"))
+    facts = flat_facts(denied_by_person=("1", "2"))
     shown = "\n".join(lines(*denials, status="denied", resumable=True, facts=facts))
     assert "allow it" not in shown
     assert f"continue: {RESUME}" in shown
@@ -226,7 +228,7 @@ def test_a_resumed_session_tells_what_this_run_spent() -> None:
 
 
 def test_warnings_come_before_the_status_and_are_safe() -> None:
-    facts = Facts(left_behind=("sl\x1b[2Jeep",), lost_bytes=None)
+    facts = flat_facts(left_behind=("sl\x1b[2Jeep",), lost_bytes=None)
     warned = lines(status="incomplete", facts=facts)
     assert warned[:3] == [
         "[rook] WARNING: the recorder died: output that it had not saved yet is lost",
@@ -241,7 +243,7 @@ def test_warnings_come_before_the_status_and_are_safe() -> None:
     [
         (Facts(), []),
         (
-            Facts(
+            flat_facts(
                 stopped_for="interrupted", stopped_by="SIGHUP", signal=15, finished=True, ok=True
             ),
             [
@@ -250,25 +252,25 @@ def test_warnings_come_before_the_status_and_are_safe() -> None:
             ],
         ),
         (
-            Facts(stopped_for="timed_out", agent_exit_code=1, finished=True, ok=True),
+            flat_facts(stopped_for="timed_out", agent_exit_code=1, finished=True, ok=True),
             ["reached the time limit after the agent had finished; the agent exited with code 1"],
         ),
-        (Facts(stopped_for="interrupted"), []),
+        (flat_facts(stopped_for="interrupted"), []),
         (
-            Facts(lost_bytes=None),
+            flat_facts(lost_bytes=None),
             ["the recorder died: output that it had not saved yet is lost"],
         ),
-        (Facts(lost_bytes=7), ["the disk was full: 7 bytes of output were lost"]),
+        (flat_facts(lost_bytes=7), ["the disk was full: 7 bytes of output were lost"]),
         (
-            Facts(left_behind=("sleep",)),
+            flat_facts(left_behind=("sleep",)),
             ["ended 1 process that the agent left running: sleep"],
         ),
         (
-            Facts(left_behind=("a", "a", "b", "c", "d", "e", "f")),
+            flat_facts(left_behind=("a", "a", "b", "c", "d", "e", "f")),
             ["ended 7 processes that the agent left running: a, b, c, d, e and 1 more"],
         ),
-        (Facts(passed_limit=PassedLimit(kind="cost")), ["over budget: done, but late"]),
-        (Facts(unsaved="no"), ["the verdict could not be saved: no"]),
+        (flat_facts(passed_limit=PassedLimit(kind="cost")), ["over budget: done, but late"]),
+        (flat_facts(unsaved="no"), ["the verdict could not be saved: no"]),
     ],
 )
 def test_what_a_person_should_know_beside_the_status(facts: Facts, expected: list[str]) -> None:

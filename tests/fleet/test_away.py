@@ -48,7 +48,7 @@ def test_after_an_hour_without_its_server_a_worker_has_stopped_its_agent_and_sen
             assert (run.folder.path / "stdout.raw").read_bytes() == (
                 there / "stdout.raw"
             ).read_bytes()
-        return verdict.status, verdict.facts.stopped_by, there
+        return verdict.status, verdict.facts.person.stopped_by, there
 
     status, by, _ = on_fleet(server, tmp_path / "home", work)
     assert (status, by) == ("interrupted", "lost contact")

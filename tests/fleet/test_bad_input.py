@@ -81,7 +81,7 @@ def test_a_server_that_is_killed_in_the_middle_costs_nothing(
             await asyncio.to_thread(server.start)
             run.stop(by="rook stop")
             verdict = await run.wait()
-            assert verdict.facts.stopped_by == "rook stop"
+            assert verdict.facts.person.stopped_by == "rook stop"
             (there,) = (tmp_path / "w1" / "runs").iterdir()
             for name in ("stdout.raw", "arrivals"):
                 assert (run.folder.path / name).read_bytes() == (there / name).read_bytes()
@@ -104,7 +104,7 @@ def test_chunks_in_any_order_twice_and_overlapping_make_the_same_bytes(
                 await worker.chunk(offset, data)
             await worker.end()
             verdict = await run.wait()
-            assert (verdict.status, verdict.facts.tampered) == ("success", None)
+            assert (verdict.status, verdict.facts.recorder.tampered) == ("success", None)
             assert (run.folder.path / "stdout.raw").read_bytes() == TRUTH
 
     on_fleet(server, tmp_path / "home", work)
@@ -151,7 +151,7 @@ def test_other_bytes_for_a_position_are_reported_and_change_nothing(
             await worker.end()
             verdict = await run.wait()
             assert verdict.status == "incomplete"
-            assert "other bytes" in (verdict.facts.tampered or "")
+            assert "other bytes" in (verdict.facts.recorder.tampered or "")
             assert (run.folder.path / "stdout.raw").read_bytes() == TRUTH
 
     on_fleet(server, tmp_path / "home", work)
@@ -203,7 +203,7 @@ def test_a_worker_that_was_not_given_a_run_cannot_touch_it(
             await worker.chunk(0, TRUTH)
             await worker.end()
             verdict = await run.wait()
-            assert (verdict.status, verdict.facts.tampered) == ("success", None)
+            assert (verdict.status, verdict.facts.recorder.tampered) == ("success", None)
             assert (run.folder.path / "stdout.raw").read_bytes() == TRUTH
 
     on_fleet(server, tmp_path / "home", work)

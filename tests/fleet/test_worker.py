@@ -82,7 +82,7 @@ def test_a_run_is_stopped_from_the_boss(
                 await asyncio.sleep(0.02)
             run.stop(by="rook stop")
             verdict = await run.wait()
-            return verdict.status, verdict.facts.stopped_by
+            return verdict.status, verdict.facts.person.stopped_by
 
     assert on_fleet(server, tmp_path / "home", work) == ("interrupted", "rook stop")
 

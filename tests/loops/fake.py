@@ -10,9 +10,10 @@ from nightrook.loops.plan import LoopPlan
 from nightrook.loops.report import report
 from nightrook.loops.state import Change, Check, PendingRun, Report
 from nightrook.model.events import Event
+from nightrook.model.facts import NOTHING_KNOWN, Facts
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
-from nightrook.model.verdict import NOTHING_KNOWN, Facts, judge
+from nightrook.model.verdict import judge
 from nightrook.runs.git.repository import Committed
 
 

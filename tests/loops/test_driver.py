@@ -38,7 +38,8 @@ from nightrook.model.events import (
     Usage,
     UserMessage,
 )
-from nightrook.model.verdict import NOTHING_KNOWN, Facts
+from nightrook.model.facts import NOTHING_KNOWN, Facts
+from tests.flat_facts import flat_facts
 from tests.loops.fake import FakeEffects, World, report_of
 
 UNTIL, SIGNAL = "ALL DONE", "PHASE_COMPLETE"
@@ -168,7 +169,7 @@ class LoopMachine(RuleBasedStateMachine):
         for _ in range(turns):
             cost += TURN_COST
             if request.options.max_cost is not None and cost > request.options.max_cost:
-                ending = Facts(stopped_for="over_budget")
+                ending = flat_facts(stopped_for="over_budget")
                 events = [e for e in events if not isinstance(e, TurnFinished)]
                 break
         self.spent[pending.id] = cost
@@ -226,7 +227,7 @@ class LoopMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.asked("run"))
     @rule()
     def is_killed(self) -> None:
-        self.end_run(self.hostile(self.request().pending), ending=Facts(signal=9))
+        self.end_run(self.hostile(self.request().pending), ending=flat_facts(signal=9))
 
     # The rest of the world.
 
@@ -268,7 +269,9 @@ class LoopMachine(RuleBasedStateMachine):
 
     def cut_off(self, plan: LoopPlan, pending: PendingRun) -> Report:
         events = self.hostile(pending)
-        told = report_of(plan, pending, events, ended_at=self.world.now, ending=Facts(signal=15))
+        told = report_of(
+            plan, pending, events, ended_at=self.world.now, ending=flat_facts(signal=15)
+        )
         told = self.world.started[pending.id] = _with_cost(told, TURN_COST)
         return told
 
@@ -281,7 +284,7 @@ class LoopMachine(RuleBasedStateMachine):
         run = self.asked("run")
         self.loop.stop()
         if run:
-            stopped = Facts(stopped_for="interrupted")
+            stopped = flat_facts(stopped_for="interrupted")
             self.end_run(self.hostile(self.request().pending), ending=stopped)
         self.pump()
         while self.asked("check"):  # a budget had stopped it before; a stop ends its checks

@@ -245,7 +245,7 @@ def test_a_stuck_agent_is_suspected_with_evidence_and_ended(
     assert any(words.startswith("processes: 1") for words in why.evidence)
     verdict = find_run(tmp_path / "home", loop.state.attempts[0].report.run or "").verdict()
     assert verdict is not None
-    suspicion = verdict.verdict.facts.suspicion
+    suspicion = verdict.verdict.facts.person.suspicion
     assert suspicion is not None
     assert (suspicion.reason, suspicion.evidence) == (why.reason, why.evidence)
 

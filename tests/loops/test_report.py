@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from nightrook.loops.plan import Goal
 from nightrook.loops.report import report
 from nightrook.loops.state import Report
+from nightrook.model.facts import Facts, PassedLimit
 from nightrook.model.fold import fold
-from nightrook.model.verdict import Facts, PassedLimit, Verdict, judge
+from nightrook.model.verdict import Verdict, judge
+from tests.flat_facts import flat_facts
 from tests.recorded import ALL, folded, name_of
 from tests.rules import each
 
@@ -28,11 +30,11 @@ def limited(facts: Facts) -> Report:
 
 
 def test_the_end_of_a_limit_is_read_from_the_providers_words() -> None:
-    assert limited(Facts(limited=True, quota_message=WORDS)).resets_at
+    assert limited(flat_facts(limited=True, quota_message=WORDS)).resets_at
 
 
 def test_the_end_of_a_limit_is_not_read_from_the_verdicts_sentence() -> None:
-    known = limited(Facts(limited=True, window=WORDS))
+    known = limited(flat_facts(limited=True, window=WORDS))
     assert "resets 8:17pm" in known.sentence
     assert known.resets_at is None
 
@@ -58,7 +60,7 @@ def test_only_missing_credit_needs_payment(name: str) -> None:
 def test_a_run_that_was_stopped_for_an_unknown_cost_is_known_as_such(
     used: float | None, expected: bool
 ) -> None:
-    facts = Facts(passed_limit=PassedLimit(kind="cost", used=used, allowed=1.0))
+    facts = flat_facts(passed_limit=PassedLimit(kind="cost", used=used, allowed=1.0))
     known = report(
         fold([]),
         Verdict.of("over_budget", facts),

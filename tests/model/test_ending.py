@@ -4,11 +4,13 @@ import pytest
 
 from nightrook.model.ending import Ending
 from nightrook.model.events import Event, TurnFinished, TurnStarted
+from nightrook.model.facts import Facts
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.status import EXIT_CODES, LOOP_EXIT_CODES
-from nightrook.model.verdict import Facts, Verdict
+from nightrook.model.verdict import Verdict
+from tests.flat_facts import flat_facts
 
 
 def state_of(*events: Event) -> RunState:
@@ -16,7 +18,7 @@ def state_of(*events: Event) -> RunState:
 
 
 def test_the_end_of_a_run_has_its_verdict_and_its_duration() -> None:
-    facts = Facts(agent_exit_code=1)
+    facts = flat_facts(agent_exit_code=1)
     verdict = Verdict.of("failed", facts)
     assert Ending.of_run(verdict, started_at=10.0, ended_at=14.0) == Ending(
         status="failed",

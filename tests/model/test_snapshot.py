@@ -178,7 +178,9 @@ def test_it_has_plan_quotas_retry_files_and_errors() -> None:
         Unreadable(reason="not_json"),
     )
     assert shot.plan == Plan(steps=steps, total=2, done=1)
-    assert shot.quotas == (Quota(window="five_hour", status="warning", used=0.8, resets_at=9.0),)
+    assert shot.quotas == (
+        Quota(window="five_hour", name="5 h window", status="warning", used=0.8, resets_at=9.0),
+    )
     assert shot.retry == Retry(
         attempt=1, max_attempts=3, delay_s=2.0, status=529, reason="overloaded", since=2.0
     )

@@ -28,20 +28,15 @@ from nightrook.model.events import (
     TurnStarted,
     Unreadable,
 )
+from nightrook.model.facts import NOTHING_KNOWN, Facts, LimitKind, PassedLimit, StopReason
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.status import EXIT_CODES, Outcome
 from nightrook.model.stuck_detection import Suspicion
-from nightrook.model.verdict import (
-    NOTHING_KNOWN,
-    Facts,
-    LimitKind,
-    PassedLimit,
-    StopReason,
-    Verdict,
-)
+from nightrook.model.verdict import Verdict
 from nightrook.model.verdict import judge as judge_whole
+from tests.flat_facts import changed_facts, flat_facts
 from tests.recorded import ALL, CASES, facts, folded, name_of, results
 from tests.rules import each
 
@@ -91,10 +86,10 @@ RESULTS: dict[str, tuple[dict[str, Any] | None, Outcome]] = {
     "none": (None, "incomplete"),
 }
 EXITS = {
-    "exit 0": Facts(agent_exit_code=0),
-    "exit 1": Facts(agent_exit_code=1),
-    "exit 143": Facts(agent_exit_code=143),
-    "SIGKILL": Facts(signal=9),
+    "exit 0": flat_facts(agent_exit_code=0),
+    "exit 1": flat_facts(agent_exit_code=1),
+    "exit 143": flat_facts(agent_exit_code=143),
+    "SIGKILL": flat_facts(signal=9),
     "nobody knows": Facts(),
 }
 B1 = list(product(RESULTS, EXITS, (False, True)))
@@ -132,7 +127,7 @@ def test_a_stream_cut_at_any_byte_of_its_last_two_lines_is_never_a_success(name:
     begin = wire.rstrip(b"\n").rfind(b"\n", 0, wire.rstrip(b"\n").rfind(b"\n"))
     for end in range(begin, len(wire) - 1):
         state = fold(nightrook.decode([wire[:end]], agent="claude"))
-        assert judge(state, Facts(agent_exit_code=0)).status == "incomplete"
+        assert judge(state, flat_facts(agent_exit_code=0)).status == "incomplete"
 
 
 def _lines(messages: list[dict[str, Any]]) -> bytes:
@@ -200,9 +195,9 @@ def test_the_exit_codes_are_those_that_were_promised() -> None:
 
 
 ROWS: list[tuple[RunState, Facts, Verdict]] = [
-    (one_turn(GOOD), Facts(agent_exit_code=0), verdict("success", "done")),
-    (one_turn(GOOD), Facts(stopped_for="finished"), verdict("success", "done")),
-    (one_turn(GOOD), Facts(stopped_for="finished", signal=9), verdict("success", "done")),
+    (one_turn(GOOD), flat_facts(agent_exit_code=0), verdict("success", "done")),
+    (one_turn(GOOD), flat_facts(stopped_for="finished"), verdict("success", "done")),
+    (one_turn(GOOD), flat_facts(stopped_for="finished", signal=9), verdict("success", "done")),
     (one_turn(Error(kind="overload"), GOOD), Facts(), verdict("success", "done")),
     (one_turn(REJECTED, GOOD), Facts(), verdict("success", "done")),
     (one_turn(BAD, TurnStarted(), GOOD), Facts(), verdict("success", "done")),
@@ -213,10 +208,10 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(GOOD),
-        Facts(lost_worker="worker w1"),
+        flat_facts(lost_worker="worker w1"),
         verdict("lost", "worker w1 was not heard of any more"),
     ),
-    (one_turn(BAD), Facts(agent_exit_code=0), verdict("failed", "it broke")),
+    (one_turn(BAD), flat_facts(agent_exit_code=0), verdict("failed", "it broke")),
     (one_turn(GOOD, TurnStarted(), BAD), Facts(), verdict("failed", "it broke")),
     (
         one_turn(TurnFinished(ok=False, reason="hook_stopped")),
@@ -235,7 +230,7 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(TurnFinished(ok=False, reason="cut", text="This is half of")),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "only a part of the answer arrived"),
     ),
     (
@@ -245,7 +240,7 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(TurnFinished(ok=True)),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "the agent ended without an answer"),
     ),
     (
@@ -275,76 +270,76 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(DENIED, TurnFinished(ok=True)),
-        Facts(allow_denials=True),
+        flat_facts(allow_denials=True),
         verdict("incomplete", "the agent ended without an answer"),
     ),
     (one_turn(TurnFinished(ok=False)), Facts(), verdict("failed", "the agent gave no reason")),
     (
         one_turn(Text(id="t", text="hi")),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "exited with code 0 without a result"),
     ),
     (one_turn(), Facts(), verdict("incomplete", "ended without a result")),
     (
         one_turn(BASH),
-        Facts(signal=9),
+        flat_facts(signal=9),
         verdict("incomplete", "was killed by SIGKILL, in the middle of Bash: npm test"),
     ),
-    (one_turn(), Facts(signal=99), verdict("incomplete", "was killed by signal 99")),
+    (one_turn(), flat_facts(signal=99), verdict("incomplete", "was killed by signal 99")),
     (
         one_turn(BASH, ToolFinished(id="1", status="orphaned"), closed(truncated=True)),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "the output is cut off, in the middle of Bash: npm test"),
     ),
     (
         one_turn(GOOD, closed(truncated=True)),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "the output is cut off"),
     ),
     (
         one_turn(GOOD, closed(truncated=True)),
-        Facts(stopped_for="finished"),
+        flat_facts(stopped_for="finished"),
         verdict("success", "done"),
     ),
     (
         one_turn(GOOD, TurnStarted(origin="task")),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "exited with code 0 without a result"),
     ),
     (
         one_turn(TaskStarted(id="x"), GOOD, TaskFinished(id="x", status="cancelled")),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("incomplete", "1 background task was cut off when the agent ended"),
     ),
     (
         one_turn(TaskStarted(id="x"), TaskStarted(id="y"), GOOD, CUT_X, CUT_Y),
-        Facts(stopped_for="finished"),
+        flat_facts(stopped_for="finished"),
         verdict("incomplete", "2 background tasks were cut off when the agent ended"),
     ),
     (
         one_turn(DENIED, GOOD),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("denied", "1 tool call was not permitted"),
     ),
     (
         one_turn(TurnFinished(ok=True, denials=(Denial(tool_id="1"), Denial(tool_id="2")))),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("denied", "2 tool calls were not permitted"),
     ),
     (one_turn(DENIED, BAD), Facts(), verdict("failed", "it broke")),
     (
         one_turn(BASH),
-        Facts(stopped_for="over_budget", signal=15),
+        flat_facts(stopped_for="over_budget", signal=15),
         verdict("over_budget", "reached the budget, in the middle of Bash: npm test"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="max_turns")),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("over_budget", "reached the agent's own limit of turns"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="max_budget", errors=("Reached $0.01",))),
-        Facts(agent_exit_code=1),
+        flat_facts(agent_exit_code=1),
         verdict("over_budget", "Reached $0.01"),
     ),
     (one_turn(REJECTED, BAD), Facts(), verdict("limited", "the 5-hour limit is used up")),
@@ -360,7 +355,7 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(Error(kind="quota", message="Out of credit\nPay."), BAD),
-        Facts(agent_exit_code=1),
+        flat_facts(agent_exit_code=1),
         verdict("limited", "Out of credit"),
     ),
     (
@@ -385,12 +380,12 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(GOOD, TurnStarted(), REJECTED),
-        Facts(signal=15),
+        flat_facts(signal=15),
         verdict("limited", "the 5-hour limit is used up"),
     ),
     (
         one_turn(GOOD),
-        Facts(stopped_for="limited"),
+        flat_facts(stopped_for="limited"),
         verdict("limited", "the provider's limit is used up"),
     ),
     (
@@ -400,7 +395,7 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(BASH, ASKED),
-        Facts(signal=15),
+        flat_facts(signal=15),
         verdict("stuck", "no answer to the question whether it may use Bash"),
     ),
     (
@@ -410,54 +405,54 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(BASH),
-        Facts(stopped_for="stuck", signal=15),
+        flat_facts(stopped_for="stuck", signal=15),
         verdict("stuck", "no sign of life, in the middle of Bash: npm test"),
     ),
     (
         one_turn(BASH),
-        Facts(stopped_for="timed_out", signal=9),
+        flat_facts(stopped_for="timed_out", signal=9),
         verdict("timed_out", "reached the time limit, in the middle of Bash: npm test"),
     ),
     (
         one_turn(BASH),
-        Facts(stopped_for="interrupted", stopped_by="SIGINT", signal=2),
+        flat_facts(stopped_for="interrupted", stopped_by="SIGINT", signal=2),
         verdict("interrupted", "interrupted by Ctrl-C, in the middle of Bash: npm test"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="interrupted", errors=("[diagnostic]",))),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("interrupted", "interrupted, as the agent reports, while it waited for the model"),
     ),
     (after(closed()), Facts(), verdict("not_started", "the agent ended before its first message")),
     (
         after(closed()),
-        Facts(agent_exit_code=1),
+        flat_facts(agent_exit_code=1),
         verdict("not_started", "the agent exited with code 1 before its first message"),
     ),
     (
         after(closed()),
-        Facts(signal=6),
+        flat_facts(signal=6),
         verdict("not_started", "the agent was killed by SIGABRT before its first message"),
     ),
     (
         after(closed()),
-        Facts(started=False, complaint="error: unknown option '--verbos'"),
+        flat_facts(started=False, complaint="error: unknown option '--verbos'"),
         verdict("not_started", "error: unknown option '--verbos'"),
     ),
-    (after(), Facts(started=False), verdict("not_started", "the agent could not be started")),
+    (after(), flat_facts(started=False), verdict("not_started", "the agent could not be started")),
     (
         after(),
-        Facts(started=False, complaint="no program called 'claude' on PATH"),
+        flat_facts(started=False, complaint="no program called 'claude' on PATH"),
         verdict("not_started", "no program called 'claude' on PATH"),
     ),
     (
         after(Unreadable(reason="not_json"), closed()),
-        Facts(agent_exit_code=0),
+        flat_facts(agent_exit_code=0),
         verdict("not_started", "the agent wrote text, but no messages, and exited with code 0"),
     ),
     (
         after(Unreadable(reason="not_json", preview=" error: no provider"), closed()),
-        Facts(agent="goose", agent_exit_code=1),
+        flat_facts(agent="goose", agent_exit_code=1),
         verdict(
             "not_started",
             "goose wrote text, but no messages, and exited with code 1: error: no provider",
@@ -465,42 +460,42 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         after(TurnStarted(), closed()),
-        Facts(agent_exit_code=1, refusals=("it needs approval",), ended_by_refusal=True),
+        flat_facts(agent_exit_code=1, refusals=("it needs approval",), ended_by_refusal=True),
         verdict("denied", "1 tool call was not permitted: it needs approval"),
     ),
     (
         after(TurnStarted(), closed()),
-        Facts(signal=9, refusals=("it needs approval",), ended_by_refusal=True),
+        flat_facts(signal=9, refusals=("it needs approval",), ended_by_refusal=True),
         verdict("incomplete", "was killed by SIGKILL"),
     ),
     (
         after(TurnStarted(), closed()),
-        Facts(agent_exit_code=1, failure="provider.auth_error: 401 wrong key"),
+        flat_facts(agent_exit_code=1, failure="provider.auth_error: 401 wrong key"),
         verdict("failed", "provider.auth_error: 401 wrong key"),
     ),
     (
         after(TurnStarted(), closed()),
-        Facts(agent_exit_code=143, failure="a command said so", stopped_for="timed_out"),
+        flat_facts(agent_exit_code=143, failure="a command said so", stopped_for="timed_out"),
         verdict("timed_out", "reached the time limit"),
     ),
     (
         after(TurnStarted(), TurnFinished(ok=True, text="Done."), closed()),
-        Facts(agent_exit_code=1, failure="a command said so"),
+        flat_facts(agent_exit_code=1, failure="a command said so"),
         verdict("success", "done"),
     ),
     (
         one_turn(TurnFinished(ok=True, text="Done.")),
-        Facts(agent_exit_code=0, broken_answer=True),
+        flat_facts(agent_exit_code=0, broken_answer=True),
         verdict("incomplete", "the answer may be cut off: the model gave no reason for its end"),
     ),
     (
         one_turn(TurnFinished(ok=False, errors=("no more",))),
-        Facts(agent_exit_code=1, broken_answer=True),
+        flat_facts(agent_exit_code=1, broken_answer=True),
         verdict("failed", "no more"),
     ),
     (
         after(closed(silent=1)),
-        Facts(agent_exit_code=1),
+        flat_facts(agent_exit_code=1),
         verdict("incomplete", "exited with code 1 without a result"),
     ),
 ]
@@ -514,8 +509,8 @@ def test_a_row_of_the_table(state: RunState, ending: Facts, expected: Verdict) -
 @pytest.mark.parametrize("reason", ["interrupted", "timed_out", "over_budget", "limited", "stuck"])
 def test_what_we_stopped_before_its_first_word_had_started(reason: Any) -> None:
     state = after(closed())
-    assert judge(state, Facts(stopped_for=reason, signal=15)).status == reason
-    assert judge(state, Facts(stopped_for="finished", signal=15)).status == "not_started"
+    assert judge(state, flat_facts(stopped_for=reason, signal=15)).status == reason
+    assert judge(state, flat_facts(stopped_for="finished", signal=15)).status == "not_started"
 
 
 def test_the_rows_show_every_status() -> None:
@@ -526,12 +521,12 @@ def test_a_run_that_gave_up_at_a_denial_is_denied_whoever_accepts_denials() -> N
     gave_up = TurnFinished(ok=False, reason="denied", errors=("it stopped at a tool call",))
     state = one_turn(DENIED, gave_up)
     expected = verdict("denied", "it stopped at a tool call")
-    assert judge(state) == judge(state, Facts(allow_denials=True)) == expected
+    assert judge(state) == judge(state, flat_facts(allow_denials=True)) == expected
 
 
 def test_denials_can_be_accepted() -> None:
     state = one_turn(DENIED, GOOD)
-    assert judge(state, Facts(allow_denials=True)) == verdict("success", "done")
+    assert judge(state, flat_facts(allow_denials=True)) == verdict("success", "done")
 
 
 def test_the_first_status_that_holds_decides_in_the_order_of_the_design() -> None:
@@ -541,33 +536,35 @@ def test_the_first_status_that_holds_decides_in_the_order_of_the_design() -> Non
     asking = [*unfinished, ASKED]
     limited = [*asking, REJECTED]
     peeled: list[tuple[Outcome, RunState, Facts]] = [
-        ("not_started", after(*limited), Facts(started=False, stopped_for="interrupted")),
-        ("interrupted", after(*limited), Facts(stopped_for="interrupted", signal=15)),
-        ("timed_out", after(*limited), Facts(stopped_for="timed_out", signal=15)),
-        ("over_budget", after(*limited), Facts(stopped_for="over_budget", signal=15)),
-        ("limited", after(*limited), Facts(stopped_for="stuck", signal=15)),
-        ("stuck", after(*asking), Facts(signal=15)),
-        ("incomplete", after(*unfinished), Facts(signal=15)),
+        ("not_started", after(*limited), flat_facts(started=False, stopped_for="interrupted")),
+        ("interrupted", after(*limited), flat_facts(stopped_for="interrupted", signal=15)),
+        ("timed_out", after(*limited), flat_facts(stopped_for="timed_out", signal=15)),
+        ("over_budget", after(*limited), flat_facts(stopped_for="over_budget", signal=15)),
+        ("limited", after(*limited), flat_facts(stopped_for="stuck", signal=15)),
+        ("stuck", after(*asking), flat_facts(signal=15)),
+        ("incomplete", after(*unfinished), flat_facts(signal=15)),
         ("incomplete", after(*bad, TaskStarted(id="x"), CUT_X), Facts()),
-        ("failed", after(*bad), Facts(agent_exit_code=1)),
+        ("failed", after(*bad), flat_facts(agent_exit_code=1)),
     ]
     for status, state, ending in peeled:
         assert judge(state, ending).status == status
-    assert judge(after(*good), Facts(agent_exit_code=1)).status == "denied"
-    assert judge(after(*good), Facts(agent_exit_code=1, allow_denials=True)).status == "success"
+    assert judge(after(*good), flat_facts(agent_exit_code=1)).status == "denied"
+    assert (
+        judge(after(*good), flat_facts(agent_exit_code=1, allow_denials=True)).status == "success"
+    )
 
 
 @pytest.mark.parametrize("reason", ["timed_out", "over_budget", "limited", "stuck"])
 def test_what_we_stopped_is_not_interrupted_by_the_user(reason: Any) -> None:
     # An agent that is asked to stop by SIGINT writes a result that says `interrupted`.
     state = one_turn(TurnFinished(ok=False, reason="interrupted"))
-    assert judge(state, Facts(stopped_for=reason, agent_exit_code=0)).status == reason
+    assert judge(state, flat_facts(stopped_for=reason, agent_exit_code=0)).status == reason
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "max_turns", "max_budget"])
 def test_how_an_earlier_turn_ended_does_not_excuse_one_without_a_result(reason: str) -> None:
     state = one_turn(TurnFinished(ok=False, reason=reason), TurnStarted())
-    assert judge(state, Facts(agent_exit_code=0)).status == "incomplete"
+    assert judge(state, flat_facts(agent_exit_code=0)).status == "incomplete"
 
 
 def test_a_sentence_is_one_line_however_long_the_reason() -> None:
@@ -587,7 +584,9 @@ def test_the_facts_stand_beside_every_status() -> None:
     limit = LimitReported(window="five_hour", status="rejected", resets_at=1000.0)
     denied = PermissionDenied(tool_id="t", name="Bash")
     ended = TurnFinished(ok=False, errors=("no",))
-    assert judge_whole(one_turn(limit, denied, ended), Facts(agent_exit_code=1)).facts == Facts(
+    assert judge_whole(
+        one_turn(limit, denied, ended), flat_facts(agent_exit_code=1)
+    ).facts == flat_facts(
         agent_exit_code=1,
         heard=True,
         finished=True,
@@ -599,12 +598,12 @@ def test_the_facts_stand_beside_every_status() -> None:
         window="five_hour",
         resets_at=1000.0,
     )
-    killed = judge_whole(one_turn(BASH, ASKED), Facts(signal=9, stopped_for="timed_out"))
-    assert killed.facts == Facts(
+    killed = judge_whole(one_turn(BASH, ASKED), flat_facts(signal=9, stopped_for="timed_out"))
+    assert killed.facts == flat_facts(
         signal=9, stopped_for="timed_out", heard=True, open_tool="Bash: npm test", asked="Bash"
     )
-    good = judge_whole(one_turn(denied, GOOD), Facts(allow_denials=True))
-    assert (good.status, good.facts.denials) == ("success", 1)
+    good = judge_whole(one_turn(denied, GOOD), flat_facts(allow_denials=True))
+    assert (good.status, good.facts.stream.denials) == ("success", 1)
 
 
 @pytest.mark.parametrize(
@@ -632,8 +631,12 @@ def test_the_facts_stand_beside_every_status() -> None:
 def test_the_limit_that_was_passed_is_a_fact_and_in_the_sentence(
     passed: PassedLimit, stopped_for: StopReason, sentence: str
 ) -> None:
-    told = judge_whole(one_turn(), Facts(stopped_for=stopped_for, passed_limit=passed))
-    assert (told.status, told.sentence, told.facts.passed_limit) == (stopped_for, sentence, passed)
+    told = judge_whole(one_turn(), flat_facts(stopped_for=stopped_for, passed_limit=passed))
+    assert (told.status, told.sentence, told.facts.person.passed_limit) == (
+        stopped_for,
+        sentence,
+        passed,
+    )
 
 
 @each("stopped_for", [None, "over_budget", "finished"])
@@ -641,17 +644,17 @@ def test_a_limit_that_a_finished_agent_passed_is_a_success_with_a_remark(
     stopped_for: StopReason | None,
 ) -> None:
     passed = PassedLimit(kind="tokens", used=2, allowed=1)
-    facts = Facts(passed_limit=passed, agent_exit_code=0, stopped_for=stopped_for)
+    facts = flat_facts(passed_limit=passed, agent_exit_code=0, stopped_for=stopped_for)
     sentence = "done, but used 2 tokens (limit 1)"
     assert judge(one_turn(GOOD), facts) == verdict("success", sentence)
 
 
-@each("end", [Facts(agent_exit_code=143), Facts(signal=9), Facts()])
+@each("end", [flat_facts(agent_exit_code=143), flat_facts(signal=9), Facts()])
 def test_an_agent_that_was_stopped_at_a_limit_is_over_budget_though_it_gave_a_result(
     end: Facts,
 ) -> None:
     passed = PassedLimit(kind="tokens", used=2, allowed=1)
-    facts = msgspec.structs.replace(end, passed_limit=passed, stopped_for="over_budget")
+    facts = changed_facts(end, passed_limit=passed, stopped_for="over_budget")
     assert judge(one_turn(GOOD), facts).status == "over_budget"
 
 
@@ -667,16 +670,16 @@ def test_too_many_requests_at_the_end_are_a_limit() -> None:
 @pytest.mark.parametrize(("reason", "kind"), [("max_turns", "turns"), ("max_budget", "cost")])
 def test_a_limit_of_the_agents_own_is_a_fact(reason: str, kind: LimitKind) -> None:
     told = judge_whole(one_turn(TurnFinished(ok=False, reason=reason)))
-    assert told.facts.passed_limit == PassedLimit(kind=kind, by="agent")
-    by_exit_code = Facts(agent_exit_code=53, passed_limit=PassedLimit(kind=kind, by="agent"))
+    assert told.facts.person.passed_limit == PassedLimit(kind=kind, by="agent")
+    by_exit_code = flat_facts(agent_exit_code=53, passed_limit=PassedLimit(kind=kind, by="agent"))
     assert judge(one_turn(), by_exit_code).status == "over_budget"
     assert judge(one_turn(GOOD), by_exit_code).status == "success"
 
 
 def test_the_evidence_of_a_stuck_run_is_a_fact_and_in_the_sentence() -> None:
     why = Suspicion("its processes are stopped", ("no output for 5 s", "processes: 1 (T)"))
-    told = judge_whole(one_turn(), Facts(stopped_for="stuck", suspicion=why))
-    assert told.facts.suspicion == why
+    told = judge_whole(one_turn(), flat_facts(stopped_for="stuck", suspicion=why))
+    assert told.facts.person.suspicion == why
     assert told.sentence == "its processes are stopped (no output for 5 s, processes: 1 (T))"
 
 
@@ -692,7 +695,7 @@ def test_the_evidence_of_a_stuck_run_is_a_fact_and_in_the_sentence() -> None:
     ],
 )
 def test_what_interrupted_a_run_is_named(by: str | None, sentence: str) -> None:
-    stopped = Facts(stopped_for="interrupted", stopped_by=by)
+    stopped = flat_facts(stopped_for="interrupted", stopped_by=by)
     waiting = verdict("interrupted", f"{sentence}, while it waited for the model")
     assert judge(one_turn(), stopped) == waiting
 
@@ -720,12 +723,14 @@ CANCELLED = ToolFinished(id="1", status="cancelled")
     ],
 )
 def test_an_interrupted_run_says_at_which_point(state: RunState | None, point: str) -> None:
-    stopped = Facts(agent="claude", stopped_for="interrupted", stopped_by="SIGINT")
+    stopped = flat_facts(agent="claude", stopped_for="interrupted", stopped_by="SIGINT")
     assert judge_whole(state, stopped).sentence == f"interrupted by Ctrl-C{point}"
 
 
 def test_a_run_that_was_interrupted_before_its_agent_started_says_by_whom() -> None:
-    known = Facts(agent="claude", started=False, stopped_for="interrupted", stopped_by="SIGTERM")
+    known = flat_facts(
+        agent="claude", started=False, stopped_for="interrupted", stopped_by="SIGTERM"
+    )
     assert judge_whole(after(), known).sentence == (
         "interrupted by SIGTERM before claude was started"
     )
@@ -733,27 +738,29 @@ def test_a_run_that_was_interrupted_before_its_agent_started_says_by_whom() -> N
 
 def test_calls_that_a_person_denied_are_denied_at_the_prompt() -> None:
     state = one_turn(PermissionDenied(tool_id="1"), PermissionDenied(tool_id="2"), GOOD)
-    some, both = Facts(denied_by_person=("1", "9")), Facts(denied_by_person=("1", "2"))
+    some, both = flat_facts(denied_by_person=("1", "9")), flat_facts(denied_by_person=("1", "2"))
     assert judge_whole(state, some).sentence == "2 tool calls were not permitted"
-    assert judge_whole(state, some).facts.denied_by_person == ("1",)
+    assert judge_whole(state, some).facts.person.denied_by_person == ("1",)
     assert judge_whole(state, both).sentence == "2 tool calls were denied at the prompt"
 
 
 def test_a_refused_call_counts_as_denied_whatever_the_agent_says() -> None:
     state = one_turn(ToolFinished(id="1", status="error"), GOOD)
-    ended = judge_whole(state, Facts(refused=("1",), denied_by_person=("1",)))
+    ended = judge_whole(state, flat_facts(refused=("1",), denied_by_person=("1",)))
     assert (ended.status, ended.sentence) == ("denied", "1 tool call was denied at the prompt")
-    assert judge_whole(state, Facts(refused=("1",))).facts.denials == 1
+    assert judge_whole(state, flat_facts(refused=("1",))).facts.stream.denials == 1
     denied = one_turn(PermissionDenied(tool_id="1"), GOOD)
-    assert judge_whole(denied, Facts(refused=("1",))).facts.denials == 1
+    assert judge_whole(denied, flat_facts(refused=("1",))).facts.stream.denials == 1
 
 
 def test_an_agent_that_says_that_it_cannot_start_has_not_started() -> None:
     failed = TurnFinished(ok=False, reason="not_started", errors=("Run `x login`",))
-    ended = judge_whole(one_turn(failed), Facts(agent="x", agent_exit_code=0))
+    ended = judge_whole(one_turn(failed), flat_facts(agent="x", agent_exit_code=0))
     assert (ended.status, ended.sentence) == ("not_started", "Run `x login`")
     silent = TurnFinished(ok=False, reason="not_started")
-    assert judge_whole(one_turn(silent), Facts(agent="x")).sentence == "x could not start to work"
+    assert (
+        judge_whole(one_turn(silent), flat_facts(agent="x")).sentence == "x could not start to work"
+    )
 
 
 def test_what_is_repeated_of_an_earlier_turn_is_no_answer() -> None:
@@ -764,24 +771,27 @@ def test_what_is_repeated_of_an_earlier_turn_is_no_answer() -> None:
 
 
 def test_a_run_whose_recorder_died_has_no_end_that_was_seen() -> None:
-    died = Facts(recorder_died=True)
+    died = flat_facts(recorder_died=True)
     for state in (after(), one_turn(), None):
         assert judge_whole(state, died).status == "incomplete"
     assert judge(one_turn(GOOD), died) == verdict("success", "done")
-    stopped = Facts(recorder_died=True, stopped_for="interrupted")
+    stopped = flat_facts(recorder_died=True, stopped_for="interrupted")
     assert judge(one_turn(), stopped).status == "interrupted"
 
 
 @pytest.mark.parametrize(
     ("known", "expected"),
     [
-        (Facts(agent_exit_code=0), verdict("success", "done")),
-        (Facts(agent_exit_code=3), verdict("failed", "exited with code 3")),
-        (Facts(signal=9), verdict("incomplete", "was killed by SIGKILL")),
+        (flat_facts(agent_exit_code=0), verdict("success", "done")),
+        (flat_facts(agent_exit_code=3), verdict("failed", "exited with code 3")),
+        (flat_facts(signal=9), verdict("incomplete", "was killed by SIGKILL")),
         (Facts(), verdict("incomplete", "ended without a result")),
-        (Facts(stopped_for="timed_out", signal=15), verdict("timed_out", "reached the time limit")),
         (
-            Facts(started=False, missing_program="x"),
+            flat_facts(stopped_for="timed_out", signal=15),
+            verdict("timed_out", "reached the time limit"),
+        ),
+        (
+            flat_facts(started=False, missing_program="x"),
             verdict("not_started", "program 'x' was not found"),
         ),
     ],
@@ -795,13 +805,13 @@ def test_a_command_without_a_stream_is_judged_by_its_exit_code(
 def test_a_verdict_is_the_same_after_it_was_encoded() -> None:
     suspicion = Suspicion("it is silent", ("no byte",))
     passed = PassedLimit(kind="tokens", used=2, allowed=1)
-    whole = judge_whole(one_turn(BASH), Facts(suspicion=suspicion, passed_limit=passed))
+    whole = judge_whole(one_turn(BASH), flat_facts(suspicion=suspicion, passed_limit=passed))
     assert msgspec.json.decode(msgspec.json.encode(whole), type=Verdict) == whole
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "timed_out"])
 def test_what_was_stopped_after_its_whole_good_result_is_a_success(reason: Any) -> None:
-    stopped = Facts(stopped_for=reason, stopped_by="SIGINT", signal=2)
+    stopped = flat_facts(stopped_for=reason, stopped_by="SIGINT", signal=2)
     assert judge(one_turn(GOOD), stopped) == verdict("success", "done")
     assert judge(one_turn(), stopped).status == reason
     assert judge(one_turn(TurnFinished(ok=False)), stopped).status == reason
@@ -810,7 +820,7 @@ def test_what_was_stopped_after_its_whole_good_result_is_a_success(reason: Any) 
 
 
 def test_an_exit_code_after_a_stop_is_no_result() -> None:
-    stopped = Facts(stopped_for="interrupted", agent_exit_code=0)
+    stopped = flat_facts(stopped_for="interrupted", agent_exit_code=0)
     assert judge_whole(None, stopped).status == "interrupted"
 
 
@@ -818,14 +828,14 @@ def test_an_exit_code_after_a_stop_is_no_result() -> None:
     "known",
     [
         Facts(),
-        Facts(stopped_for="interrupted"),
-        Facts(started=False),
-        Facts(recorder_died=True),
-        Facts(agent_exit_code=0),
+        flat_facts(stopped_for="interrupted"),
+        flat_facts(started=False),
+        flat_facts(recorder_died=True),
+        flat_facts(agent_exit_code=0),
     ],
 )
 def test_a_changed_log_has_no_success(known: Facts) -> None:
-    changed = msgspec.structs.replace(known, tampered="stdout.raw has 9 bytes")
+    changed = changed_facts(known, tampered="stdout.raw has 9 bytes")
     for state in (one_turn(GOOD), one_turn(), None):
         found = judge_whole(state, changed)
         assert (found.status, found.exit_code) == ("incomplete", 3)
@@ -833,9 +843,9 @@ def test_a_changed_log_has_no_success(known: Facts) -> None:
 
 
 def test_a_recorder_that_could_not_start_says_why() -> None:
-    dead = Facts(recorder_died=True, started=False, complaint="OSError: no space")
+    dead = flat_facts(recorder_died=True, started=False, complaint="OSError: no space")
     assert judge_whole(after(), dead).status == "not_started"
     assert judge_whole(after(), dead).sentence == "OSError: no space"
-    failed = Facts(recorder_died=True, complaint="OSError: no space")
+    failed = flat_facts(recorder_died=True, complaint="OSError: no space")
     why = "the recorder failed (OSError: no space): ended without a result"
     assert judge_whole(None, failed).sentence == why

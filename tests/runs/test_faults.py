@@ -93,7 +93,7 @@ def test_a_missing_program_is_not_started(tmp_path: Path) -> None:
     run = asyncio.run(main())
     assert run.verdict is not None
     assert run.exit_code == 9
-    assert run.verdict.facts.missing_program == str(tmp_path / "none")
+    assert run.verdict.facts.process.missing_program == str(tmp_path / "none")
 
 
 def test_an_interrupt_in_mid_tool_is_interrupted_and_leaves_nobody(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_budget_of_money_stops_it_live(tmp_path: Path) -> None:
     run = play(tmp_path, COSTLY, max_cost=0.05, timeout=60.0)
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == ("over_budget", 5)
-    passed = run.verdict.facts.passed_limit
+    passed = run.verdict.facts.person.passed_limit
     assert passed is not None
     assert (passed.kind, passed.allowed) == ("cost", 0.05)
     assert run.verdict.sentence.startswith(f"spent ${passed.used:.4f} (limit $0.0500)")
@@ -322,7 +322,7 @@ def test_a_recorder_that_died_without_a_word_is_incomplete(tmp_path: Path, torn:
 def test_denials_can_be_accepted(tmp_path: Path, accepted: bool, status: str) -> None:
     run = play(tmp_path, "ask-permission", permission="ask", allow_denials=accepted)
     assert run.verdict is not None
-    assert (run.verdict.status, run.verdict.facts.denials) == (status, 1)
+    assert (run.verdict.status, run.verdict.facts.stream.denials) == (status, 1)
     info = run.folder.info()
     assert info is not None
     assert info.allow_denials is accepted, "healing must judge alike"

@@ -6,13 +6,14 @@ import pytest
 
 from nightrook import agents
 from nightrook.model.events import Event, SessionStarted, TurnFinished, TurnStarted
+from nightrook.model.facts import PassedLimit
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
-from nightrook.model.verdict import Facts, PassedLimit
 from nightrook.runs.finish import finish, recorded_exit
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo
+from tests.flat_facts import flat_facts
 from tests.store.samples import INFO, append
 
 ENDED = ExitInfo(started=True, exit_code=0, ended_at=1500.0)
@@ -35,7 +36,7 @@ def test_the_verdict_and_the_answer_are_saved(folder: RunFolder) -> None:
     saved = folder.verdict()
     assert saved is not None
     assert (saved.verdict, saved.ended_at, saved.session) == (verdict, 1500.0, "s")
-    assert (verdict.status, verdict.facts.agent) == ("success", "claude")
+    assert (verdict.status, verdict.facts.process.agent) == ("success", "claude")
     assert folder.read_output() == "All done."
 
 
@@ -47,23 +48,23 @@ def test_a_verdict_that_cannot_be_saved_says_why(folder: RunFolder) -> None:
     (folder.path / "verdict.json").symlink_to("/nowhere")
     verdict = finish(folder, ENDED, done())
     assert verdict.status == "success"
-    assert "verdict.json" in (verdict.facts.unsaved or "")
+    assert "verdict.json" in (verdict.facts.recorder.unsaved or "")
 
 
 def test_an_answer_that_cannot_be_saved_does_not_cost_the_verdict(folder: RunFolder) -> None:
     (folder.path / "output.md").symlink_to("/nowhere")
-    assert "output.md" in (finish(folder, ENDED, done()).facts.unsaved or "")
+    assert "output.md" in (finish(folder, ENDED, done()).facts.recorder.unsaved or "")
     assert folder.verdict() is not None
 
 
 def test_the_first_verdict_stays_unless_it_is_overwritten(folder: RunFolder) -> None:
     finish(folder, ENDED, done())
     late = finish(folder, ENDED, RunState(), overwrite=False)
-    assert late.facts.unsaved == "another process has judged the run"
+    assert late.facts.recorder.unsaved == "another process has judged the run"
     saved = folder.verdict()
     assert saved is not None
     assert saved.status == "success"
-    assert finish(folder, ENDED, RunState()).facts.unsaved is None
+    assert finish(folder, ENDED, RunState()).facts.recorder.unsaved is None
 
 
 def test_the_room_that_was_reserved_is_given_back(folder: RunFolder) -> None:
@@ -86,7 +87,11 @@ def test_what_the_recorder_wrote_are_facts(folder: RunFolder) -> None:
         lost_stderr=3,
     )
     facts = finish(folder, exit, RunState()).facts
-    assert (facts.missing_program, facts.lost_bytes, facts.started) == ("x", 5, False)
+    assert (facts.process.missing_program, facts.recorder.lost_bytes, facts.process.started) == (
+        "x",
+        5,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,14 +109,14 @@ def test_the_reason_to_stop_is_the_runners_unless_the_time_was_up(
     recorded: str | None, known: None, expected: tuple[str | None, str | None]
 ) -> None:
     exit = ExitInfo(started=True, signal=15, stopped_for=recorded, ended_at=1.0)
-    facts = finish(None, exit, RunState(), Facts(stopped_for=known)).facts
-    assert (facts.stopped_for, facts.stopped_by) == expected
+    facts = finish(None, exit, RunState(), flat_facts(stopped_for=known)).facts
+    assert (facts.person.stopped_for, facts.person.stopped_by) == expected
 
 
 def test_an_exit_code_that_means_a_limit_of_the_agents_own_is_a_fact() -> None:
     exit = ExitInfo(started=True, exit_code=53, ended_at=1.0)
     facts = finish(None, exit, RunState(), agent=agents.agent("qwen")).facts
-    assert facts.passed_limit == PassedLimit(kind="turns", by="agent")
+    assert facts.person.passed_limit == PassedLimit(kind="turns", by="agent")
 
 
 def test_a_command_without_a_stream_has_its_answer_saved(folder: RunFolder) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from nightrook.model.errors import NightrookError
 from nightrook.model.snapshot import TokenCounts
-from nightrook.model.verdict import Facts
 from nightrook.process import trees
 from nightrook.process.liveness import start_ticks
 from nightrook.runs.heal import ask_to_stop, heal, healed
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
+from tests.flat_facts import flat_facts
 from tests.store.samples import EXIT, INFO, VERDICT, append, run_python
 
 LOST = ExitInfo(
@@ -37,7 +37,7 @@ INCOMPLETE = VerdictInfo(
     model="big",
     tokens=TokenCounts(),
     files=[],
-    facts=Facts(agent="claude", recorder_died=True, lost_bytes=None),
+    saved_facts=flat_facts(agent="claude", recorder_died=True, lost_bytes=None).flat(),
 )
 STARTED = (
     json.dumps(
@@ -131,7 +131,7 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
         model="big",
         tokens=TokenCounts(),
         files=[],
-        facts=Facts(
+        saved_facts=flat_facts(
             agent="claude",
             recorder_died=True,
             lost_bytes=None,
@@ -139,7 +139,7 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
             finished=True,
             ok=True,
             results=1,
-        ),
+        ).flat(),
     )
     assert folder.read_output() == "All done."
 
@@ -150,7 +150,7 @@ def test_a_lost_run_without_a_result_can_be_resumed(folder: RunFolder) -> None:
     verdict = folder.verdict()
     assert verdict is not None
     assert (verdict.status, verdict.session) == ("incomplete", "s-1")
-    assert verdict.facts.recorder_died
+    assert verdict.facts.recorder.recorder_died
 
 
 def test_a_second_turn_that_was_cut_by_a_death_is_incomplete(folder: RunFolder) -> None:
@@ -194,10 +194,12 @@ def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -
     folder = create_run(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
     append(folder, "stdout", b"{}\n")
     assert heal(folder, alive=everyone_dead, now=2000.0)
-    facts = Facts(
+    facts = flat_facts(
         agent="unheard-of", recorder_died=True, lost_bytes=None, has_stream=False, heard=True
     )
-    assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, model=None, facts=facts)
+    assert folder.verdict() == msgspec.structs.replace(
+        INCOMPLETE, model=None, saved_facts=facts.flat()
+    )
 
 
 @pytest.mark.parametrize("living", [(4, 5), (6, 7)], ids=["runner", "recorder"])
@@ -247,7 +249,7 @@ def test_a_verdict_that_comes_while_we_heal_is_not_overwritten(folder: RunFolder
 
 HEALER = """
 import sys
-from nightrook.model.verdict import Facts
+from nightrook.model.facts import Facts
 from nightrook.runs.heal import heal
 from nightrook.process.liveness import is_alive
 from nightrook.store.list import newest_first

@@ -16,11 +16,11 @@ from nightrook.model.events import (
     TurnStarted,
     UsageReported,
 )
+from nightrook.model.facts import PassedLimit
 from nightrook.model.fold import fold
 from nightrook.model.price import Price, Rates
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
-from nightrook.model.verdict import PassedLimit
 from nightrook.runs.limits import (
     UnheldBudgetError,
     late_limits,

@@ -109,7 +109,7 @@ def test_a_forged_result_that_was_decoded_and_is_gone_again_is_no_success(tmp_pa
     ended = run(tmp_path, FORGED_AND_REPORTED, until_it_is_decoded)
     assert (ended.folder.path / "stdout.raw").read_text() == START + " " * len(RESULT) + "\n"
     assert (verdict_of(ended).status, ended.exit_code) == ("incomplete", 3)
-    assert verdict_of(ended).facts.tampered == "stdout.raw is not what the recorder wrote"
+    assert verdict_of(ended).facts.recorder.tampered == "stdout.raw is not what the recorder wrote"
     assert ended.folder.read_output() is None
 
 
@@ -118,7 +118,7 @@ def test_bytes_that_nobody_reported_are_not_decoded(tmp_path: Path) -> None:
     assert ended.state.results == []
     size = len(START) + len(RESULT)
     how = f"stdout.raw has {size} bytes, but the recorder wrote {len(START)}"
-    assert verdict_of(ended).facts.tampered == how
+    assert verdict_of(ended).facts.recorder.tampered == how
 
 
 def test_a_log_changed_in_the_middle_is_noticed_when_the_run_is_shown(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_killed_recorder_is_no_success_and_what_is_lost_is_unknown(
 ) -> None:
     ended = run(tmp_path, f"say({words} + chr(10)); time.sleep(600)", kill_recorder, raw=raw)
     assert (verdict_of(ended).status, ended.exit_code) == ("incomplete", 3)
-    assert verdict_of(ended).facts.lost_bytes is None
+    assert verdict_of(ended).facts.recorder.lost_bytes is None
     assert "the recorder died" in warnings(Ending.of_run(verdict_of(ended)))[0]
 
 
@@ -180,7 +180,7 @@ def test_a_run_that_is_stopped_after_its_result_is_a_success(tmp_path: Path) -> 
     ended = run(tmp_path, "say(start); say(result); time.sleep(600)", stop_at_result)
     assert (verdict_of(ended).status, ended.exit_code) == ("success", 0)
     facts = verdict_of(ended).facts
-    assert (facts.stopped_for, facts.stopped_by) == ("interrupted", "SIGHUP")
+    assert (facts.person.stopped_for, facts.person.stopped_by) == ("interrupted", "SIGHUP")
     found = warnings(Ending.of_run(verdict_of(ended)))
     assert "the terminal was closed after the agent had finished" in found[0]
 
@@ -214,7 +214,7 @@ def test_a_recorder_that_hangs_does_not_hold_up_ctrl_c(
     monkeypatch.setattr(recorder_process, "_ANSWER_S", 0.1)
     ended = run(tmp_path, "say(start); time.sleep(600)", stop_stopped_recorder)
     assert verdict_of(ended).sentence == "interrupted by Ctrl-C, while it waited for the model"
-    assert verdict_of(ended).facts.recorder_died
+    assert verdict_of(ended).facts.recorder.recorder_died
 
 
 def test_a_recorder_that_cannot_start_says_why(
@@ -239,8 +239,8 @@ say(start); say(result)
 
 def test_processes_that_an_agent_left_running_are_ended_with_a_word(tmp_path: Path) -> None:
     verdict = verdict_of(run(tmp_path, LEAVES))
-    assert len(verdict.facts.left_behind) == 1
-    assert verdict.facts.left_behind[0].startswith("python")
+    assert len(verdict.facts.process.left_behind) == 1
+    assert verdict.facts.process.left_behind[0].startswith("python")
     assert (
         "ended 1 process that the agent left running: python" in warnings(Ending.of_run(verdict))[0]
     )
@@ -269,4 +269,4 @@ synced = folder + "/synced"
 until(lambda: os.path.exists(synced) and open(synced).read() == str(len(start + result)))
 """
     facts = verdict_of(run(tmp_path, code)).facts
-    assert (facts.agent_exit_code, facts.stopped_for) == (0, None)
+    assert (facts.process.agent_exit_code, facts.person.stopped_for) == (0, None)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 from nightrook.model.events import Usage
-from nightrook.model.verdict import Facts
 from nightrook.store.file_names import Log
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo
@@ -53,7 +52,7 @@ VERDICT = VerdictInfo(
     session="s",
     model="big",
     total=Usage(input=3, output=1),
-    facts=Facts(denials=1),
+    saved_facts={"denials": 1},
 )
 
 

@@ -11,7 +11,6 @@ from nightrook.model.errors import (
     DamagedRunError,
     NewerRunError,
 )
-from nightrook.model.verdict import Facts
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 from tests.store.samples import EXIT, INFO, VERDICT
@@ -74,7 +73,7 @@ def test_a_verdict_of_an_earlier_version_has_no_facts(folder: RunFolder) -> None
     fields = json.loads(path.read_bytes())
     del fields["facts"]
     path.write_text(json.dumps(fields))
-    assert folder.verdict() == msgspec.structs.replace(VERDICT, facts=Facts())
+    assert folder.verdict() == msgspec.structs.replace(VERDICT, saved_facts={})
 
 
 @pytest.mark.parametrize("text", ["Привіт \u2028", "a\udc80b", "\x00\x1b[2J", '"\\', "💥" * 1000])

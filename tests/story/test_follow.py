@@ -140,7 +140,7 @@ def test_a_log_that_was_changed_behind_its_recorder_is_noticed(tmp_path: Path) -
     follower.read()
     assert follower.verdict is not None
     assert follower.verdict.status == "incomplete"
-    assert follower.verdict.facts.tampered == "stdout.raw is not what the recorder wrote"
+    assert follower.verdict.tampered == "stdout.raw is not what the recorder wrote"
 
 
 def test_whoever_writes_the_folder_wakes_the_follower_and_no_timer_does(

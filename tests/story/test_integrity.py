@@ -83,7 +83,7 @@ def test_a_log_that_was_changed_is_incomplete(
     assert (tampering(folder, EXIT), changed_run(folder.path)) == (how, how)
     found = checked_verdict(folder)
     assert found is not None
-    assert (found.status, found.exit_code, found.facts.tampered) == ("incomplete", 3, how)
+    assert (found.status, found.exit_code, found.facts.recorder.tampered) == ("incomplete", 3, how)
     assert found.sentence == f"the saved output was changed: {how}"
 
 

@@ -13,10 +13,11 @@ from nightrook.model.durations import duration
 from nightrook.model.ending import Ending
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
+from nightrook.model.sentences import process_end
 from nightrook.model.state import RunState
 from nightrook.model.status import Outcome
 from nightrook.model.text import count, suggested
-from nightrook.model.verdict import Verdict, process_end
+from nightrook.model.verdict import Verdict
 
 _MOST_RULES = 3
 _MOST_NAMES = 5  # of processes
@@ -90,33 +91,33 @@ def summary(ending: Ending[Outcome], about: AboutRun, state: RunState, paint: Pa
 def warnings(ending: Ending[Outcome]) -> list[str]:
     """What a person should know about the end beside the status, each in one sentence."""
     found, facts = [], ending.facts
-    if facts.has_whole_result and facts.stopped_for in ("interrupted", "timed_out"):
-        stopped = Verdict.of(facts.stopped_for, facts).sentence
+    if facts.has_whole_result and facts.person.stopped_for in ("interrupted", "timed_out"):
+        stopped = Verdict.of(facts.person.stopped_for, facts).sentence
         end = process_end(facts)
         how = f"; the agent {end}" if end else ""
         found.append(f"{stopped} after the agent had finished{how}")
-    elif ending.status == "success" and facts.passed_limit is not None:
+    elif ending.status == "success" and facts.person.passed_limit is not None:
         found.append(f"over budget: {ending.sentence}")
     found += losses(ending)
-    if facts.left_behind:
-        found.append(_which_left_behind(facts.left_behind))
+    if facts.process.left_behind:
+        found.append(_which_left_behind(facts.process.left_behind))
     return found
 
 
 def losses(ending: Ending[Outcome]) -> list[str]:
     """What of a run is lost, each in one sentence."""
     found, facts = [], ending.facts
-    if facts.lost_bytes is None:
+    if facts.recorder.lost_bytes is None:
         found.append("the recorder died: output that it had not saved yet is lost")
-    elif facts.lost_bytes and facts.log_limit is not None:
+    elif facts.recorder.lost_bytes and facts.recorder.log_limit is not None:
         found.append(
-            f"the record ends after {numbers.size(facts.log_limit)} (max_log_size): "
-            f"{numbers.size(facts.lost_bytes)} of output were not recorded"
+            f"the record ends after {numbers.size(facts.recorder.log_limit)} (max_log_size): "
+            f"{numbers.size(facts.recorder.lost_bytes)} of output were not recorded"
         )
-    elif facts.lost_bytes:
-        found.append(f"the disk was full: {facts.lost_bytes} bytes of output were lost")
-    if facts.unsaved:
-        found.append(f"the verdict could not be saved: {facts.unsaved}")
+    elif facts.recorder.lost_bytes:
+        found.append(f"the disk was full: {facts.recorder.lost_bytes} bytes of output were lost")
+    if facts.recorder.unsaved:
+        found.append(f"the verdict could not be saved: {facts.recorder.unsaved}")
     return found
 
 
@@ -188,7 +189,7 @@ def next_steps(ending: Ending[Outcome], about: AboutRun, state: RunState) -> lis
 
 
 def _next_steps(ending: Ending[Outcome], about: AboutRun, state: RunState) -> Iterator[Step | None]:
-    if ending.facts.missing_program is not None and (about.own_agent or about.install):
+    if ending.facts.process.missing_program is not None and (about.own_agent or about.install):
         for line in how_to_install(about.own_agent, about.install):
             label, gap, command = line.rpartition(":  ")
             yield Step(label + gap, command)
@@ -242,7 +243,7 @@ def _worktree(about: AboutRun) -> Iterator[str]:
 
 
 def _how_much_is_saved(ending: Ending[Outcome]) -> str:
-    match ending.facts.lost_bytes:
+    match ending.facts.recorder.lost_bytes:
         case 0:
             return "saved output"
         case None:
@@ -262,7 +263,7 @@ def how_to_install(own_agent: str | None, install: str | None) -> Iterator[str]:
 
 def _flag(ending: Ending[Outcome]) -> tuple[str, ...]:
     """The option that sets the limit that was passed; none if the verdict does not name it."""
-    passed = ending.facts.passed_limit
+    passed = ending.facts.person.passed_limit
     if passed is None:
         return ()
     if passed.is_unknown:
@@ -301,8 +302,8 @@ def _resume(about: AboutRun, *flags: str) -> str:
 def _rules(ending: Ending[Outcome], state: RunState) -> list[str]:
     """The flags that would allow what was denied, or asked and never answered."""
     asked = [state.asked.fix] if state.asked else []
-    asked.append(ending.facts.refusal_fix)
-    by_person = ending.facts.denied_by_person
+    asked.append(ending.facts.stream.refusal_fix)
+    by_person = ending.facts.person.denied_by_person
     # guards: denied-by-person-at-end
     fixes = [denial.fix for id, denial in state.denials.items() if id not in by_person] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)

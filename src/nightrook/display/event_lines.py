@@ -55,12 +55,6 @@ PATHS = frozenset({"read", "edit", "list", "delete", "move"})
 FAILED = frozenset({"error", "timed_out"})
 """The statuses of a tool call whose error is shown."""
 
-_WINDOWS: Mapping[str | None, str] = {
-    None: "limit",
-    "five_hour": "5 h window",
-    "seven_day": "7 d window",
-}
-
 
 _ALWAYS_SHOWN = (Retrying, ContextCompacted, ModelChanged)
 
@@ -305,11 +299,6 @@ def limit(event: LimitReported) -> Line:
     used = "" if event.used is None else f", {event.used:.0%} used"
     window = (event.window or "the limit").replace("_", " ")
     return Line("note", "LIMIT", f": {window}: {event.status or 'reported'}{used}")
-
-
-def window(name: str | None) -> str:
-    """A limit's name, short."""
-    return _WINDOWS.get(name) or (name or "").replace("_", " ")
 
 
 def _reason(ended: TurnFinished) -> str:

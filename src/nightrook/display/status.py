@@ -106,9 +106,7 @@ def _figures(shot: Snapshot) -> list[str]:
         share = numbers.percent(shot.context_tokens / window) if window else None
         figures.append(f"context {share or numbers.tokens(shot.context_tokens)}")
     if (quota := _tightest(shot)) is not None and quota.used is not None:
-        figures.append(
-            f"{safe_line(event_lines.window(quota.window))} {numbers.percent(quota.used)}"
-        )
+        figures.append(f"{safe_line(quota.name or 'limit')} {numbers.percent(quota.used)}")
     return figures
 
 

@@ -11,9 +11,10 @@ from nightrook.loops.report import report
 from nightrook.loops.state import PendingRun, Report
 from nightrook.loops.waits.resets import SystemZone
 from nightrook.model.errors import NightrookError
+from nightrook.model.facts import Facts, RecorderFacts
 from nightrook.model.ledger import Source
 from nightrook.model.state import RunState
-from nightrook.model.verdict import Facts, Verdict
+from nightrook.model.verdict import Verdict
 from nightrook.prices import PriceBook
 from nightrook.runs.heal import settle
 from nightrook.store.list import newest_first
@@ -68,7 +69,11 @@ def recovered_report(folder: RunFolder, pending: PendingRun, goal: Goal) -> Repo
     """Read what a run did before a crash cut it short: it is not run, nor paid for, again."""
     kept, info = settle(folder), folder.info()
     state = state_of(folder, info, PriceBook()) if info else None
-    verdict = kept.verdict if kept else Verdict.of("incomplete", Facts(recorder_died=True))
+    verdict = (
+        kept.verdict
+        if kept
+        else Verdict.of("incomplete", Facts(recorder=RecorderFacts(recorder_died=True)))
+    )
     if verdict.status == "interrupted":  # rook died, and its agent was stopped for that
         verdict = Verdict.of("incomplete", verdict.facts)
     result = report(

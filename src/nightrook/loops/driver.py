@@ -19,7 +19,7 @@ from nightrook.loops.waits.stop_requests import obey_stop_requests
 from nightrook.loops.waits.wall_clock import wait_until
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
-from nightrook.model.sentences.interruption import interrupted_by
+from nightrook.model.sentences import interrupted_by
 from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
 from nightrook.model.text import suggested
 

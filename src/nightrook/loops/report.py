@@ -28,10 +28,10 @@ def report(
     """Summarise a run for the rules."""
     answer = final_text(state)
     reported = _reported_error(state)
-    field = from_field(verdict.facts.resets_at)
+    field = from_field(verdict.facts.stream.resets_at)
     resets_at = field
     if verdict.status == "limited" and resets_at is None:
-        message = reported or verdict.facts.quota_message
+        message = reported or verdict.facts.stream.quota_message
         resets_at = from_text(message, now=ended_at, local=local)
     windows = [limit for limit in state.limits.values() if limit.used is not None]
     fullest = max(windows, key=lambda limit: limit.used or 0.0, default=None)
@@ -81,7 +81,7 @@ def _answers_with(state: RunState, nonce: str) -> bool:
 
 
 def _stopped_for_unknown_cost(verdict: Verdict) -> bool:
-    passed = verdict.facts.passed_limit
+    passed = verdict.facts.person.passed_limit
     return verdict.status == "over_budget" and passed is not None and passed.is_unknown
 
 

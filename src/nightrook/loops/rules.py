@@ -17,7 +17,7 @@ from nightrook.loops.waits.backoff import (
     end_of_limit,
     unknown_reset_s,
 )
-from nightrook.model.sentences.interruption import interrupted_by
+from nightrook.model.sentences import interrupted_by
 from nightrook.model.status import LoopEnd
 from nightrook.model.text import one_line
 

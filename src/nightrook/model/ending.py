@@ -10,9 +10,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from nightrook.model.durations import elapsed_s
+from nightrook.model.facts import NOTHING_KNOWN, Facts
 from nightrook.model.state import RunState
 from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd, Outcome, SessionEnd
-from nightrook.model.verdict import NOTHING_KNOWN, Facts, Verdict
+from nightrook.model.verdict import Verdict
 
 _Status = TypeVar("_Status", bound=str, covariant=True)
 

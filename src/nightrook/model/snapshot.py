@@ -119,6 +119,9 @@ class Quota(_Part, frozen=True, kw_only=True):
     """How much of a provider's limit is used, from 0 to 1."""
 
     window: str | None = None
+    name: str | None = None
+    """The name of that window for people."""
+
     status: str | None = None
     used: float | None = None
     resets_at: float | None = None

@@ -21,6 +21,7 @@ from nightrook.model.events import (
     TurnFinished,
 )
 from nightrook.model.ledger import Ledger
+from nightrook.model.provider_limits import window_name
 from nightrook.model.snapshot import (
     LONGEST_TITLE,
     MOST_ITEMS,
@@ -366,6 +367,7 @@ def _running_task(span: TaskSpan) -> RunningTask:
 
 def _quota(limit: LimitReported) -> Quota:
     return Quota(
+        name=window_name(short(limit.window)),
         window=short(limit.window),
         status=limit.status,
         used=limit.used,

@@ -51,8 +51,8 @@ async def _run(run: Run, report: Callable[[RunStart], None]) -> None:
         stderr = [line async for line in run.lines("stderr")] if run.feed.is_over else []
         report(RunStart(name=run.name, verdict=run.verdict, stderr=stderr[-_MOST_LINES:]))
         await run.wait()
-    if run.verdict is not None and run.verdict.facts.unsaved is not None:
-        sys.stderr.write(f"{run.verdict.facts.unsaved}\n")
+    if run.verdict is not None and run.verdict.facts.recorder.unsaved is not None:
+        sys.stderr.write(f"{run.verdict.facts.recorder.unsaved}\n")
 
 
 def stop_at_signals(stop: Callable[[str], None]) -> None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import get_args
 
-import msgspec
+from msgspec.structs import replace
 
 from nightrook.adapter.agent import Agent
 from nightrook.model.answer import final_text
@@ -15,17 +15,17 @@ from nightrook.model.errors import (
     UndetectedAgentError,
     UnknownAgentError,
 )
-from nightrook.model.fold import fold
-from nightrook.model.state import RunState
-from nightrook.model.verdict import (
+from nightrook.model.facts import (
     NOTHING_KNOWN,
     OWN_LIMITS,
     Facts,
     PassedLimit,
+    ProcessFacts,
     StopReason,
-    Verdict,
-    judge,
 )
+from nightrook.model.fold import fold
+from nightrook.model.state import RunState
+from nightrook.model.verdict import Verdict, judge
 from nightrook.store.decisions import denied, denied_by_person
 from nightrook.store.file_names import RECORDER_LOG
 from nightrook.store.run_folder import RunFolder
@@ -54,15 +54,16 @@ def finish(
     agent: Agent | None = None,
     overwrite: bool = True,
 ) -> Verdict:
-    """Judge a run and save how it ended; `facts.unsaved` says why that could not be saved.
+    """Judge a run and save how it ended; `facts.recorder.unsaved` says why that could not be saved.
 
     `known` is what the caller knows beside the recorded exit. Without a state the program is a
     command that no adapter knows. With `overwrite` false, a verdict that is there stays.
     """
     facts = _with_decisions(_with_exit(known, exit, agent), folder)
     facts = _with_errors(facts, folder, agent)
-    if folder is not None and facts.tampered is None:
-        facts = msgspec.structs.replace(facts, tampered=_changed_size(folder, exit))
+    if folder is not None and facts.recorder.tampered is None:
+        recorder = replace(facts.recorder, tampered=_changed_size(folder, exit))
+        facts = replace(facts, recorder=recorder)
     verdict = judge(state, facts)
     if folder is None:
         return verdict
@@ -71,7 +72,7 @@ def finish(
     try:
         try:
             # guards: changed-answer-unsaved
-            if facts.tampered is None:  # nobody knows who wrote the answer of a changed log
+            if facts.recorder.tampered is None:  # else the answer may be anybody's
                 folder.write_output(run_answer(folder.path, state))
         finally:  # a full disk may have no room for the answer, but for the verdict
             saved = folder.write_verdict(info, overwrite=overwrite)
@@ -121,24 +122,33 @@ def write_output_from_stream(folder: RunFolder) -> bool:
 def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
     """Add what the recorder wrote to what the caller knows."""
     code, died = exit.exit_code, exit.stopped_for in _RECORDER_DIED
-    recorded = _REASONS.get(exit.stopped_for)
+    recorded, person = _REASONS.get(exit.stopped_for), known.person
     own = OWN_LIMITS.get(agent.limit_codes.get(code)) if agent and code is not None else None
-    stopped_by_others = exit.stopped_for == "stopped" and known.stopped_for is None
-    return msgspec.structs.replace(
-        known,
-        agent=known.agent or (agent.name if agent else None),
-        started=exit.started,
-        complaint=None if exit.complaint == _DIED else exit.complaint,
-        missing_program=exit.missing_program,
-        recorder_died=died,  # guards: dead-recorder
-        agent_exit_code=code,
-        signal=exit.signal,
-        stopped_for=recorded if recorded == "timed_out" else known.stopped_for or recorded,
-        stopped_by="rook stop" if stopped_by_others else known.stopped_by,
-        passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
-        lost_bytes=_sum(exit.lost_stdout, exit.lost_stderr),
-        log_limit=exit.log_limit,
-        left_behind=tuple(exit.left_behind),
+    stopped_by_others = exit.stopped_for == "stopped" and person.stopped_for is None
+    return Facts(
+        process=ProcessFacts(
+            agent=known.process.agent or (agent.name if agent else None),
+            started=exit.started,
+            complaint=None if exit.complaint == _DIED else exit.complaint,
+            missing_program=exit.missing_program,
+            agent_exit_code=code,
+            signal=exit.signal,
+            left_behind=tuple(exit.left_behind),
+        ),
+        stream=known.stream,
+        person=replace(
+            person,
+            stopped_for=recorded if recorded == "timed_out" else person.stopped_for or recorded,
+            stopped_by="rook stop" if stopped_by_others else person.stopped_by,
+            passed_limit=person.passed_limit
+            or (PassedLimit(kind=own, by="agent") if own else None),
+        ),
+        recorder=replace(
+            known.recorder,
+            recorder_died=died,  # guards: dead-recorder
+            lost_bytes=_sum(exit.lost_stdout, exit.lost_stderr),
+            log_limit=exit.log_limit,
+        ),
     )
 
 
@@ -158,9 +168,10 @@ def _with_decisions(known: Facts, folder: RunFolder | None) -> Facts:
     with suppress(NightrookError):  # a folder that is gone is reported when the verdict is saved
         if folder is not None:
             by_person, refused = sorted(denied_by_person(folder)), sorted(denied(folder))
-            return msgspec.structs.replace(
-                known, denied_by_person=tuple(by_person), refused=tuple(refused)
+            person = replace(
+                known.person, denied_by_person=tuple(by_person), refused=tuple(refused)
             )
+            return replace(known, person=person)
     return known
 
 
@@ -173,13 +184,14 @@ def _with_errors(known: Facts, folder: RunFolder | None, agent: Agent | None) ->
         text = last_bytes(folder.path, "stderr", _MOST_STDERR).decode("utf-8", "replace")
     lines = text.split("\n")
     reasons = _matches(agent.refusals, lines)[:_MOST_REFUSALS]
-    return msgspec.structs.replace(
-        known,
+    stream = replace(
+        known.stream,
         refusals=reasons,
         refusal_fix=agent.refusal_fix if reasons else None,
         ended_by_refusal=bool(reasons) and agent.refusal_ends,
         failure=next(reversed(_matches(agent.failures, lines)), None),
     )
+    return replace(known, stream=stream)
 
 
 def _matches(pattern: re.Pattern[str] | None, lines: list[str]) -> tuple[str, ...]:
@@ -189,8 +201,8 @@ def _matches(pattern: re.Pattern[str] | None, lines: list[str]) -> tuple[str, ..
 
 
 def _unsaved(verdict: Verdict, why: str) -> Verdict:
-    facts = msgspec.structs.replace(verdict.facts, unsaved=why)
-    return msgspec.structs.replace(verdict, facts=facts)
+    recorder = replace(verdict.facts.recorder, unsaved=why)
+    return replace(verdict, facts=replace(verdict.facts, recorder=recorder))
 
 
 def verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictInfo:
@@ -214,7 +226,7 @@ def verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictIn
         tokens=state.token_counts,
         files=list(islice(state.files, _MOST_FILES)),
         log_sizes=exit.log_sizes,
-        facts=verdict.facts,
+        saved_facts=verdict.facts.flat(),
     )
 
 

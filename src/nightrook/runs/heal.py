@@ -8,9 +8,10 @@ from collections.abc import Callable
 from nightrook import agents
 from nightrook.adapter.agent import Agent
 from nightrook.model.errors import NightrookError, UnknownAgentError
+from nightrook.model.facts import Facts, PersonFacts, ProcessFacts, RecorderFacts, StreamFacts
 from nightrook.model.price import Prices, no_prices
 from nightrook.model.state import RunState
-from nightrook.model.verdict import Facts, Verdict
+from nightrook.model.verdict import Verdict
 from nightrook.prices import PriceBook
 from nightrook.process import trees
 from nightrook.process.liveness import is_same_process
@@ -49,7 +50,7 @@ def heal(
             return False
         if at_work(info, alive):  # guards: living-run-unhealed
             return False
-        return _finish(folder, info, now, prices).facts.unsaved is None
+        return _finish(folder, info, now, prices).facts.recorder.unsaved is None
     except NightrookError:
         return False
 
@@ -58,9 +59,14 @@ def _finish(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> Ver
     exit = recorded_exit(folder, now=now, overwrite=False)
     state = state_of(folder, info, prices)
     changed = tampering(folder, exit)
-    known = Facts(agent=info.label, allow_denials=info.allow_denials, tampered=changed)
+    known = Facts(
+        process=ProcessFacts(agent=info.label),
+        person=PersonFacts(allow_denials=info.allow_denials),
+        recorder=RecorderFacts(tampered=changed),
+    )
     if state is None and info.piped:
-        state, known = RunState(), Facts(text_only=True, tampered=changed)
+        state = RunState()
+        known = Facts(stream=StreamFacts(text_only=True), recorder=RecorderFacts(tampered=changed))
     return finish(folder, exit, state, known, agent=_agent(info), overwrite=False)
 
 

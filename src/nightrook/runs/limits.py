@@ -3,8 +3,8 @@
 from nightrook.adapter.agent import Agent
 from nightrook.config.options import RunOptions
 from nightrook.model.errors import NightrookError
+from nightrook.model.facts import PassedLimit, StopReason
 from nightrook.model.state import RunState
-from nightrook.model.verdict import PassedLimit, StopReason
 
 _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from nightrook.model.errors import NightrookError
-from nightrook.model.verdict import Facts, Verdict, judge
+from nightrook.model.facts import Facts, PersonFacts, ProcessFacts, StreamFacts
+from nightrook.model.verdict import Verdict, judge
 from nightrook.process.liveness import start_ticks
 from nightrook.process.raw_log import Arrivals, Log
 from nightrook.runs.finish import finish
@@ -150,11 +151,13 @@ class PipedRun:
 
     def _facts(self) -> Facts:
         agent, state = self.feed.agent, self.feed.state
-        known = Facts(agent=agent, text_only=agent is None and self.feed.text_size > 0)
+        text_only = agent is None and self.feed.text_size > 0
+        known = Facts(process=ProcessFacts(agent=agent), stream=StreamFacts(text_only=text_only))
         unfinished = agent is None or judge(state, known).status == "incomplete"
         if self._input.stopped or (self._interrupted and unfinished):
             by = "SIGINT" if self._interrupted else "SIGTERM"  # as the command line stops it
-            return msgspec.structs.replace(known, stopped_for="interrupted", stopped_by=by)
+            person = PersonFacts(stopped_for="interrupted", stopped_by=by)
+            return msgspec.structs.replace(known, person=person)
         return known
 
 

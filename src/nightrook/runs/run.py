@@ -13,9 +13,10 @@ import msgspec
 from nightrook.adapter.agent import Agent, Invocation
 from nightrook.config.options import RunOptions
 from nightrook.model.errors import RunFolderError
+from nightrook.model.facts import StopReason, StreamFacts
 from nightrook.model.records import Record
 from nightrook.model.stuck_detection import Suspicion
-from nightrook.model.verdict import StopReason, Verdict
+from nightrook.model.verdict import Verdict
 from nightrook.process.liveness import start_ticks
 from nightrook.runs.asking.others import OtherProcesses
 from nightrook.runs.asking.peers import Recorder
@@ -246,7 +247,8 @@ class Run(RunResult):
                 exit = recorded_exit(self.folder, now=time.time(), started=started)
                 state = self.state if self.agent else None
                 facts = supervisor.facts(exit, self.label if self.agent else None)
-                facts = msgspec.structs.replace(facts, broken_answer=self._answer_broke_off())
+                stream = StreamFacts(broken_answer=self._answer_broke_off())
+                facts = msgspec.structs.replace(facts, stream=stream)
                 self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)
             finally:  # even if the end cannot be saved, readers must not wait any longer
                 self.feed.end()

@@ -7,9 +7,9 @@ from nightrook.adapter.agent import Agent
 from nightrook.config.options import RunOptions
 from nightrook.model.errors import NightrookError, UnsafeRunError
 from nightrook.model.events import Unreadable
+from nightrook.model.facts import Facts, PersonFacts, ProcessFacts, RecorderFacts, StopReason
 from nightrook.model.records import Record
 from nightrook.model.stuck_detection import WAITS_FOR_LOGIN, Suspicion
-from nightrook.model.verdict import Facts, StopReason
 from nightrook.process.recorder_process import RecorderProcess
 from nightrook.runs.dialogue import Dialogue
 from nightrook.runs.limits import (
@@ -115,19 +115,22 @@ class Supervisor:
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
         """What rook itself knows about how the run ended; `agent` is what sentences call it."""
         timed_out = "timed_out" in (exit.stopped_for, self.stop_reason)
+        passed = passed_limit(
+            self._feed.state,
+            self._options,
+            timed_out=timed_out,
+            needs_cost=self._needs_cost and self.stop_reason == "over_budget",
+        )
         return Facts(
-            agent=agent,
-            stopped_for=self.stop_reason,
-            stopped_by=self._stopped_by,
-            passed_limit=passed_limit(
-                self._feed.state,
-                self._options,
-                timed_out=timed_out,
-                needs_cost=self._needs_cost and self.stop_reason == "over_budget",
+            process=ProcessFacts(agent=agent),
+            person=PersonFacts(
+                stopped_for=self.stop_reason,
+                stopped_by=self._stopped_by,
+                passed_limit=passed,
+                suspicion=self._suspicion,
+                allow_denials=self._options.allow_denials,
             ),
-            suspicion=self._suspicion,
-            allow_denials=self._options.allow_denials,
-            tampered=self._tampering(exit),
+            recorder=RecorderFacts(tampered=self._tampering(exit)),
         )
 
     def stop(

@@ -61,7 +61,7 @@ class RunFolder:
         """
         with self.opened() as folder:
             saved = load(folder, VERDICT, VerdictInfo)
-            if saved is None or saved.facts.tampered is not None:
+            if saved is None or saved.tampered is not None:
                 return saved
             how = _changed_size(folder, saved.log_sizes)
         return saved if how is None else saved.with_tampered_logs(how)  # guards: sizes-compared

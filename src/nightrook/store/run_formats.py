@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -10,10 +10,11 @@ from msgspec import Meta
 from nightrook.model.ending import Ending
 from nightrook.model.errors import DamagedRunError, NewerRunError
 from nightrook.model.events import Usage
+from nightrook.model.facts import NOTHING_KNOWN, Facts
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import TokenCounts
 from nightrook.model.status import Outcome
-from nightrook.model.verdict import Facts, Verdict
+from nightrook.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from nightrook.model.fold import Beginning
@@ -185,7 +186,22 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     log_sizes: dict[str, int] = {}
     """How many bytes the recorder wrote to each log; empty if that is unknown."""
 
-    facts: Facts = Facts()
+    saved_facts: dict[str, Any] = msgspec.field(default_factory=dict, name="facts")
+    """The facts as one flat object; a verdict that an earlier version saved has none."""
+
+    def __post_init__(self) -> None:
+        if self.saved_facts:
+            Facts.read(self.saved_facts)  # of another type, it is a damaged file
+
+    @property
+    def facts(self) -> Facts:
+        """The facts that decided it."""
+        return Facts.read(self.saved_facts) if self.saved_facts else NOTHING_KNOWN
+
+    @property
+    def tampered(self) -> str | None:
+        """How its logs differ from what the recorder wrote."""
+        return self.saved_facts.get("tampered")
 
     @property
     def verdict(self) -> Verdict:
@@ -204,13 +220,15 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_tampered_logs(self, how: str) -> Self:
         """The same run, judged again because its logs are not what the recorder wrote."""
-        verdict = Verdict.of("incomplete", msgspec.structs.replace(self.facts, tampered=how))
+        facts = self.facts
+        recorder = msgspec.structs.replace(facts.recorder, tampered=how)
+        verdict = Verdict.of("incomplete", msgspec.structs.replace(facts, recorder=recorder))
         return msgspec.structs.replace(
             self,
             status=verdict.status,
             sentence=verdict.sentence,
             exit_code=verdict.exit_code,
-            facts=verdict.facts,
+            saved_facts=verdict.facts.flat(),
         )
 
 

@@ -327,7 +327,7 @@ class RunFollower:
     def _complete(self, verdict: VerdictInfo) -> None:
         self._keep(self.story.close())
         exit = self.folder.exit()
-        if exit is not None and verdict.facts.tampered is None:
+        if exit is not None and verdict.tampered is None:
             how = self.folder.changed_size(exit.log_sizes) or self._logs.changed(exit)
             if how is not None:
                 self.verdict = verdict.with_tampered_logs(how)

@@ -17,7 +17,7 @@ _STREAMS: tuple[Stream, ...] = get_args(Stream)
 def checked_verdict(folder: RunFolder) -> VerdictInfo | None:
     """The saved verdict of a run whose logs are read whole; `incomplete` if they were changed."""
     saved, exit = folder.verdict(), folder.exit()
-    if saved is None or exit is None or saved.facts.tampered is not None:
+    if saved is None or exit is None or saved.tampered is not None:
         return saved
     how = tampering(folder, exit)
     return saved if how is None else saved.with_tampered_logs(how)

@@ -22,7 +22,8 @@ from nightrook.model.events import (
     UsageReported,
 )
 from nightrook.model.fold import fold
-from nightrook.model.verdict import Facts, judge
+from nightrook.model.verdict import judge
+from tests.flat_facts import flat_facts
 from tests.recorded import cases, folded, messages, name_of
 from tests.rules import each
 
@@ -131,10 +132,14 @@ def test_an_error_is_reported_without_the_words_around_it() -> None:
 
 def test_a_run_that_needs_approval_is_denied_if_stderr_says_so() -> None:
     (path,) = [path for path in cases("goose") if name_of(path).startswith("perm_denied-")]
-    known = Facts(refusals=("Tool approval required",), ended_by_refusal=True, agent_exit_code=1)
+    known = flat_facts(
+        refusals=("Tool approval required",), ended_by_refusal=True, agent_exit_code=1
+    )
     verdict = judge(folded(path), known)
     assert (verdict.status, verdict.exit_code) == ("denied", 4)
-    killed = judge(folded(path), Facts(refusals=known.refusals, ended_by_refusal=True, signal=9))
+    killed = judge(
+        folded(path), flat_facts(refusals=known.stream.refusals, ended_by_refusal=True, signal=9)
+    )
     assert killed.status == "incomplete"
 
 

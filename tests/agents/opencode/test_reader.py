@@ -27,7 +27,8 @@ from nightrook.model.events import (
 )
 from nightrook.model.fold import fold
 from nightrook.model.ledger import Money
-from nightrook.model.verdict import Facts, judge
+from nightrook.model.verdict import judge
+from tests.flat_facts import flat_facts
 from tests.rules import each
 
 Json = dict[str, Any]
@@ -301,7 +302,7 @@ def test_a_rejection_ends_the_run_as_denied_even_where_denials_are_accepted() ->
     refused = "The user rejected permission to use this specific tool call."
     stream = [start(), tool("bash", status="error", error=refused), finish("tool-calls")]
     state = fold(records(*stream))
-    assert judge(state).status == judge(state, Facts(allow_denials=True)).status == "denied"
+    assert judge(state).status == judge(state, flat_facts(allow_denials=True)).status == "denied"
     (denied,) = events(*stream, of=PermissionDenied)
     assert (denied.reason, denied.fix) == (refused, "--permission all")
 
@@ -321,7 +322,7 @@ def test_a_rule_is_named_as_the_reason_and_auto_would_not_help() -> None:
     (denied,) = events(*stream, of=PermissionDenied)
     assert (denied.reason, denied.fix) == (rule, None)
     assert status(*stream) == "denied"
-    assert judge(fold(records(*stream)), Facts(allow_denials=True)).status == "success"
+    assert judge(fold(records(*stream)), flat_facts(allow_denials=True)).status == "success"
 
 
 def test_a_tool_that_prints_permission_denied_has_merely_failed() -> None:

@@ -16,8 +16,9 @@ from nightrook.loops.plan import Goal
 from nightrook.loops.report import report
 from nightrook.loops.waits.backoff import MOST_AHEAD_S, backoff_s, end_of_limit
 from nightrook.loops.waits.resets import SystemZone, from_field, from_text
+from nightrook.model.facts import Facts
 from nightrook.model.fold import fold
-from nightrook.model.verdict import Facts, judge
+from nightrook.model.verdict import judge
 from tests.recorded import ALL, name_of
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC).timestamp()

@@ -14,6 +14,7 @@ from nightrook.config.option import (
     Seconds,
     Text,
 )
+from nightrook.model.provider_limits import USUAL_WINDOWS
 
 
 class CostOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +69,7 @@ class CostOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     limits: Annotated[
         bool,
-        Flag(help="Show instead how much is left of the providers' 5-hour and weekly limits."),
+        Flag(help=f"Show instead how much is left of the providers' {USUAL_WINDOWS} limits."),
     ] = False
     html: Annotated[
         File | None, Flag(help="Write the report with a chart to FILE, as a page.", metavar="FILE")

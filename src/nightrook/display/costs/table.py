@@ -13,6 +13,7 @@ from nightrook.display.numbers import moment, percent, price, tokens
 from nightrook.display.table import table
 from nightrook.model.durations import duration
 from nightrook.model.ledger import Money, Source
+from nightrook.model.provider_limits import window_length
 from nightrook.model.safe import safe_line
 from nightrook.model.text import from_home
 
@@ -239,7 +240,6 @@ def _bars(report: CostReport, length: int) -> Iterator[str]:
 
 
 _HEAD = ("AGENT", "PLAN", "WINDOW", "USED", "LEFT", "RESETS", "REPORTED", "")
-_WINDOWS = {"five_hour": "5 hours", "weekly": "week", "seven_day": "week"}
 _BAR = 20
 _NEARLY_USED = 0.8
 
@@ -263,7 +263,7 @@ def _row(limit: ReportedLimit, now: float) -> tuple[str, ...]:
     return (
         limit.agent,
         limit.plan or "-",
-        _WINDOWS.get(limit.window, limit.window.replace("_", " ")),
+        window_length(limit.window),
         "?" if limit.used is None else percent(limit.used),
         "?" if limit.left is None else percent(limit.left),
         "?" if limit.resets_at is None else f"in {duration(limit.resets_at - now)}",

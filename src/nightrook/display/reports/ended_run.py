@@ -36,7 +36,7 @@ def about_run(ended: EndedRun) -> AboutRun:
     ending, state, agent, folder, called = ended
     info = folder.info() if folder else None
     unstarted_pipe = ending.status == "not_started" and info is not None and info.piped
-    resets_at = ending.facts.resets_at
+    resets_at = ending.facts.stream.resets_at
     known = known_agent(agent)
     can_resume = known is not None and known.capabilities.resume != "no"
     played = info is not None and is_played(info.program)
@@ -60,8 +60,8 @@ def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
     facts = ending.facts
     ended_so = ending.status in ("failed", "not_started")
     refused = ended_so and bool(errors) and errors[-1].kind == "auth"
-    waits = facts.suspicion is not None and facts.suspicion.reason == WAITS_FOR_LOGIN
-    missing = ending.status == "not_started" and facts.agent_exit_code in agent.login_codes
+    waits = facts.person.suspicion is not None and facts.person.suspicion.reason == WAITS_FOR_LOGIN
+    missing = ending.status == "not_started" and facts.process.agent_exit_code in agent.login_codes
     if agent.login is None or not (refused or waits or missing):
         return None
     own = info.program if info and info.called else None

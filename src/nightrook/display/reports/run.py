@@ -46,7 +46,7 @@ def run_report(
         turns=state.steps,
         tools=state.tool_counts,
         files=reported_files(state),
-        denials=_denials(state, ending.facts.denied_by_person if ending else ()),
+        denials=_denials(state, ending.facts.person.denied_by_person if ending else ()),
         errors=tuple(error.message or error.kind for error in state.errors),
         warnings=tuple(warnings(ending)) if ending else (),
         answer=answer,

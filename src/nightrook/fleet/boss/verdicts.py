@@ -3,8 +3,9 @@
 import time
 
 from nightrook.fleet.messages import Ended
+from nightrook.model.facts import Facts, PersonFacts, ProcessFacts, RecorderFacts
 from nightrook.model.state import RunState
-from nightrook.model.verdict import Facts, Verdict, judge
+from nightrook.model.verdict import Verdict, judge
 from nightrook.prices import PriceBook
 from nightrook.runs.finish import verdict_info
 from nightrook.store.run_folder import RunFolder
@@ -36,7 +37,10 @@ def judge_lost(folder: RunFolder, what: str) -> VerdictInfo:
         lost_stderr=None,
     )
     state = (state_of(folder, info, PriceBook()) if info else None) or RunState()
-    facts = Facts(agent=info.label if info else None, lost_worker=what)
+    facts = Facts(
+        process=ProcessFacts(agent=info.label if info else None),
+        recorder=RecorderFacts(lost_worker=what),
+    )
     return verdict_info(judge(state, facts), state, exit)
 
 
@@ -44,17 +48,16 @@ def judge_unstarted(folder: RunFolder, by: str | None) -> VerdictInfo:
     """The verdict on a run that was stopped before a worker took it."""
     info = folder.info()
     facts = Facts(
-        agent=info.label if info else None,
-        started=False,
-        stopped_for="interrupted",
-        stopped_by=by,
+        process=ProcessFacts(agent=info.label if info else None, started=False),
+        person=PersonFacts(stopped_for="interrupted", stopped_by=by),
     )
     return _free(Verdict.of("not_started", facts))
 
 
 def judge_refused(reason: str) -> VerdictInfo:
     """The verdict on a run that was not started for this reason."""
-    return _free(Verdict.of("not_started", Facts(started=False, complaint=reason)))
+    facts = Facts(process=ProcessFacts(started=False, complaint=reason))
+    return _free(Verdict.of("not_started", facts))
 
 
 def _free(verdict: Verdict) -> VerdictInfo:
@@ -66,5 +69,5 @@ def _free(verdict: Verdict) -> VerdictInfo:
         ended_at=time.time(),
         spent_usd=0.0,
         cost_source="native",
-        facts=verdict.facts,
+        saved_facts=verdict.facts.flat(),
     )

@@ -237,9 +237,9 @@ class Worker:
 
     def _note_limits(self, ended: Ended) -> None:
         """Remember a used-up quota, so that the boss holds back jobs for it."""
-        facts = ended.verdict.facts if ended.verdict else None
-        if facts is not None and facts.limited and facts.resets_at is not None and ended.info:
-            self.limits[ended.info.agent or ""] = facts.resets_at
+        stream = ended.verdict.facts.stream if ended.verdict else None
+        if stream and stream.limited and stream.resets_at is not None and ended.info:
+            self.limits[ended.info.agent or ""] = stream.resets_at
 
     async def _fences(self) -> None:
         while True:

@@ -1,7 +1,7 @@
 // Beside the timeline: what the run does now, its money, tokens and context, its plan, how to resume it.
 
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
-import { count, money, percent, tokens, words } from "../text/format.js";
+import { count, money, percent, tokens } from "../text/format.js";
 import { activity } from "./activity.js";
 import { command } from "./copy.js";
 
@@ -72,10 +72,8 @@ function context({ context_tokens: used, context_window: window }) {
     <progress max=${window} value=${used} aria-label="Context used"></progress>`;
 }
 
-const WINDOWS = { five_hour: "5 h window", seven_day: "7 d window" };
-
 function limit(quota) {
-  const name = WINDOWS[quota.window] ?? words(quota.window ?? "limit");
+  const name = quota.name ?? "limit";
   return html`<section><h2>${name} <span class="when">${percent(quota.used)}</span></h2>
     <progress max="1" value=${quota.used} aria-label=${`${name} used`}></progress></section>`;
 }

@@ -1,1 +1,0 @@
-"""Parts of the sentences that report how a run ended."""
