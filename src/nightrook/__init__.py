@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nightrook.model.records import Decoder, Record, dump, load, schema
     from nightrook.model.snapshot import Snapshot
     from nightrook.model.verdict import Verdict
-    from nightrook.runs.listing import ListedRun, list_runs
+    from nightrook.runs.listing import list_runs
     from nightrook.runs.resume import NoSessionError
     from nightrook.runs.run import Run
     from nightrook.runs.start import CannotAskError
@@ -64,7 +64,6 @@ _HOMES = {
     "Decision": "nightrook.model.questions",
     "Decoder": "nightrook.model.records",
     "Event": "nightrook.model.events",
-    "ListedRun": "nightrook.runs.listing",
     "Loop": "nightrook.loops.driver",
     "NewerRunError": "nightrook.model.errors",
     "NoSessionError": "nightrook.runs.resume",
@@ -72,6 +71,7 @@ _HOMES = {
     "Record": "nightrook.model.records",
     "NightrookError": "nightrook.model.errors",
     "Run": "nightrook.runs.run",
+    "Row": "nightrook.store.list",
     "RunFolderError": "nightrook.model.errors",
     "Snapshot": "nightrook.model.snapshot",
     "UndetectedAgentError": "nightrook.model.errors",
@@ -113,13 +113,13 @@ __all__ = [
     "Decision",
     "Decoder",
     "Event",
-    "ListedRun",
     "Loop",
     "NewerRunError",
     "NightrookError",
     "NoSessionError",
     "OptionError",
     "Record",
+    "Row",
     "Run",
     "RunFolderError",
     "Snapshot",

@@ -10,8 +10,8 @@ from tests.terminals import Terminal
 from tests.warm import ROOK
 
 from nightrook.process.liveness import start_ticks
+from nightrook.store.folders import LOOPS
 from nightrook.store.list import newest_first
-from nightrook.store.loop_folder import LOOPS
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
 

@@ -5,7 +5,7 @@ import pytest
 from nightrook.cli.commands.show import open_calls, progress
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import RunningTool, Snapshot
-from nightrook.runs.listing import ListedRun
+from nightrook.store.list import Row
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from nightrook.runs.listing import ListedRun
 def test_the_progress_of_a_run_has_its_time_and_cost_so_far(
     spent: float | None, source: Source, shown: str
 ) -> None:
-    run = ListedRun(
+    run = Row(
         name="k7f3", status="running", seconds=90, spent_usd=spent, cost_source=source, what=""
     )
     assert progress(run) == shown

@@ -10,7 +10,9 @@ import pytest
 
 import nightrook
 from nightrook.model.snapshot import TokenCounts
-from nightrook.runs.listing import ListedRun, RunFilter, combined, listed_runs
+from nightrook.runs.listing import combined, listed_runs
+from nightrook.store.filters import Filter
+from nightrook.store.list import Row
 from tests.runs.folders import ended, live
 
 replace = msgspec.structs.replace
@@ -26,12 +28,13 @@ def test_a_row_has_what_a_script_asks_for(home: Path) -> None:
     tokens = TokenCounts(input=3, output=1)
     folder = ended(home, {"tokens": tokens, "files": ["/work/a.py"]}, cwd="/work", agent="claude")
     assert nightrook.list_runs() == [
-        ListedRun(
+        Row(
             name=folder.name,
             agent="claude",
             called=None,
             status="denied",
             started_at=1000.5,
+            ended_at=1002.5,
             seconds=2.0,
             cost_usd=0.25,
             spent_usd=0.125,
@@ -41,6 +44,8 @@ def test_a_row_has_what_a_script_asks_for(home: Path) -> None:
             tokens=tokens,
             session="s",
             exit_code=4,
+            sentence="it finished, but 1 tool call was not permitted",
+            part_of="nine",
             files=("/work/a.py",),
             what="Fix the tests",
         )
@@ -103,10 +108,10 @@ def test_runs_are_chosen_by_agent_status_folder_and_time(
 def test_those_beyond_the_limit_are_counted(home: Path) -> None:
     for number in range(5):
         ended(home, started_at=1000.0 + number, agent="codex" if number % 2 else "claude")
-    every = listed_runs(RunFilter(), 2)
+    every = listed_runs(Filter(), 2)
     assert ([run.started_at for run in every.runs], every.more) == ([1004.0, 1003.0], 3)
-    assert listed_runs(RunFilter(agent="claude"), 1).more == 2
-    assert listed_runs(RunFilter(), None).more == 0
+    assert listed_runs(Filter(agent="claude"), 1).more == 2
+    assert listed_runs(Filter(), None).more == 0
 
 
 def test_each_listed_run_is_read_once_and_the_others_not_at_all(

@@ -9,9 +9,8 @@ import pytest
 from nightrook.model.errors import RunFolderError, UnknownRunError
 from nightrook.store import batch_folder, removal
 from nightrook.store.batch_folder import BatchResult
-from nightrook.store.folders import NamedFolder
+from nightrook.store.folders import LOOPS, NamedFolder
 from nightrook.store.list import Stored, everything, find, newest_first
-from nightrook.store.loop_folder import LOOPS
 from nightrook.store.run_folder import create_run
 from tests.store.samples import EXIT, INFO, VERDICT
 

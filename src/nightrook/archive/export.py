@@ -15,11 +15,10 @@ from typing import IO, Literal, NamedTuple
 import msgspec
 
 from nightrook.archive.report.sessions import listed_sessions
-from nightrook.archive.search.documents import Document, DocumentKind, documents
+from nightrook.archive.search.documents import Document, DocumentFilter, documents
 from nightrook.archive.sessions.copies import copied_sources
 from nightrook.archive.sessions.sources import SessionSource, SourceReading, session_sources
 from nightrook.model.errors import NightrookError
-from nightrook.model.events import Status
 from nightrook.model.text import encodable
 
 SCHEMA_VERSION = 1
@@ -49,50 +48,6 @@ class Table(NamedTuple):
     rows: Iterator[Row]
 
 
-class ExportFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rows are wanted; None is all."""
-
-    agent: str | None = None
-    project: str | None = None
-    """A path, or the last part of one."""
-
-    since: float | None = None
-    until: float | None = None
-    kind: DocumentKind | None = None
-    tool: str | None = None
-    status: Status | None = None
-    session: str | None = None
-    """The beginning of a session's id."""
-
-    def takes_session(self, agent: str, session: str, project: str | None) -> bool:
-        """Whether rows of a session are wanted."""
-        return (
-            self.agent in (None, agent)
-            and session.startswith(self.session or "")
-            and (self.project is None or _is_project(project, self.project.rstrip("/")))
-        )
-
-    def takes_time(self, at: float | None) -> bool:
-        """Whether rows of a time are wanted; one without a time only if no period is."""
-        if at is None:
-            return self.since is None and self.until is None
-        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
-
-    def takes_document(self, document: Document) -> bool:
-        """Whether a document is wanted, as far as its session is."""
-        tool = (document.tool or "").lower()
-        return (
-            self.takes_time(document.at)
-            and self.kind in (None, document.kind)
-            and self.status in (None, document.status)
-            and (self.tool is None or tool == self.tool.lower())
-        )
-
-
-def _is_project(project: str | None, wanted: str) -> bool:
-    return project is not None and (project == wanted or project.endswith(f"/{wanted}"))
-
-
 EVENTS = (
     *(Column("agent"), Column("session"), Column("project"), Column("at", "number")),
     *(Column("kind"), Column("tool"), Column("status"), Column("text")),
@@ -101,7 +56,7 @@ EVENTS = (
 
 
 def events(
-    homes: Sequence[Path], wanted: ExportFilter, redact: Callable[[str], str], kept: Path
+    homes: Sequence[Path], wanted: DocumentFilter, redact: Callable[[str], str], kept: Path
 ) -> Table:
     """Prompts, answers, thinking, commands, paths and outputs of all stored sessions, whole.
 
@@ -109,7 +64,7 @@ def events(
     """
     present = session_sources(homes)
     sources = [*present, *copied_sources(kept, present)]
-    chosen = (source for source in sources if wanted.agent in (None, source.agent))
+    chosen = (source for source in sources if wanted.takes_agent(source.agent))
     rows = (row for source in chosen for row in _events_of(source, wanted))
     return Table(EVENTS, _redacted(rows, redact))
 
@@ -126,7 +81,7 @@ def _redacted(rows: Iterable[Row], redact: Callable[[str], str]) -> Iterator[Row
         )
 
 
-def _events_of(source: SessionSource, wanted: ExportFilter) -> Iterator[Row]:
+def _events_of(source: SessionSource, wanted: DocumentFilter) -> Iterator[Row]:
     reading = SourceReading(source)
     for records in reading.records():
         for document in documents(records, whole=True):
@@ -177,13 +132,13 @@ ORDER BY c.at
 
 
 def calls(
-    connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
+    connection: sqlite3.Connection, wanted: DocumentFilter, redact: Callable[[str], str]
 ) -> Table:
     """Every call that counts, once, with its tokens and what it cost."""
     return Table(CALLS, _redacted(_call_rows(connection, wanted), redact))
 
 
-def _call_rows(connection: sqlite3.Connection, wanted: ExportFilter) -> Iterator[Row]:
+def _call_rows(connection: sqlite3.Connection, wanted: DocumentFilter) -> Iterator[Row]:
     for row in connection.execute(_CALLS):
         agent, session, project, branch, at, *counts, nano, kind = row
         seconds = None if at is None else at / _MS
@@ -203,13 +158,13 @@ SESSIONS = (
 
 
 def sessions(
-    connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
+    connection: sqlite3.Connection, wanted: DocumentFilter, redact: Callable[[str], str]
 ) -> Table:
     """The sessions that people had, newest first, each with its subagents."""
     return Table(SESSIONS, _redacted(_session_rows(connection, wanted), redact))
 
 
-def _session_rows(connection: sqlite3.Connection, wanted: ExportFilter) -> Iterator[Row]:
+def _session_rows(connection: sqlite3.Connection, wanted: DocumentFilter) -> Iterator[Row]:
     for session in listed_sessions(connection):
         if not wanted.takes_session(session.agent, session.session, session.project):
             continue

@@ -13,9 +13,11 @@ from nightrook.model.durations import elapsed_s
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source, least_certain
 from nightrook.model.price import dollars, nano
-from nightrook.runs.listing import ListedRun, listed
-from nightrook.store.batch_folder import BATCHES, BatchFolder, BatchResult
-from nightrook.store.list import NewestFirst
+from nightrook.model.text import count
+from nightrook.runs.listing import listed
+from nightrook.store.batch_folder import BatchFolder, BatchResult
+from nightrook.store.folders import BATCHES
+from nightrook.store.list import NewestFirst, Row
 
 _CLOCK_STEP_S = 3600.0  # by which the clock may have been set back since the batch was made
 
@@ -73,6 +75,22 @@ def list_batches(home: Path) -> list[ListedBatch]:
     """List all batches, the newest first."""
     every = [_listed(BatchFolder(path)) for path in BATCHES.paths(home)]
     return sorted(every, key=lambda batch: batch.created_at, reverse=True)
+
+
+def batch_row(batch: ListedBatch) -> Row:
+    """A batch in a list of several kinds, by its first task."""
+    first, *others = (task.prompt for task in batch.tasks) if batch.tasks else ("",)
+    what = f"{first} (and {count(len(others), 'more task')})" if others else first
+    return Row(
+        kind="batch",
+        name=batch.batch,
+        status=batch.status,
+        started_at=batch.created_at,
+        spent_usd=batch.spent_usd,
+        cost_source=batch.cost_source,
+        cost_at_least=batch.unknown_costs > 0,
+        what=batch.problem or what,
+    )
 
 
 def _listed(folder: BatchFolder) -> ListedBatch:
@@ -143,7 +161,7 @@ class _Started:
 
     def __init__(self, folder: BatchFolder) -> None:
         self._name = folder.name
-        self._runs: dict[tuple[str, int], list[ListedRun]] = {}
+        self._runs: dict[tuple[str, int], list[Row]] = {}
         for place, run in _runs_since(folder.home, folder.created_at):
             self._runs.setdefault(place, []).append(run)
         self._loops = dict(loops_of(folder))
@@ -152,7 +170,7 @@ class _Started:
         """The loop of a task."""
         return self._loops.get(number)
 
-    def runs(self, number: int) -> list[ListedRun]:
+    def runs(self, number: int) -> list[Row]:
         """The runs of a task, the newest first; of a loop, those that it has not counted yet."""
         loop = self.loop(number)
         if loop is None:
@@ -185,7 +203,7 @@ def _unfinished(task: BatchTask, number: int, started: _Started, *, is_running: 
     )
 
 
-def _runs_since(home: Path, since: float) -> Iterator[tuple[tuple[str, int], ListedRun]]:
+def _runs_since(home: Path, since: float) -> Iterator[tuple[tuple[str, int], Row]]:
     """The runs of loops and batches that started since then, by what they are part of."""
     for run in NewestFirst(home):
         if run.started_at < since - _CLOCK_STEP_S:

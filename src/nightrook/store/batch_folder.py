@@ -15,9 +15,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source
 from nightrook.model.text import suggested
 from nightrook.store.files import explained
-from nightrook.store.folders import FolderKind, NewLines, ProcessFolder
-
-BATCHES = FolderKind(parent="batches", what="batch")
+from nightrook.store.folders import BATCHES, NewLines, ProcessFolder
 
 _MOST_JOBS = 10_000
 _TASKS, _TERMS, _RESULTS = "tasks.jsonl", "batch.json", "results.jsonl"

@@ -94,6 +94,10 @@ class FolderKind:
             return [name for name in folder.folders() if is_name(name)]
 
 
+LOOPS = FolderKind(parent="loops", what="loop")
+BATCHES = FolderKind(parent="batches", what="batch")
+
+
 @dataclass(frozen=True)
 class NamedFolder:
     """The files of one loop or batch. Methods raise a RunFolderError if the folder is gone."""

@@ -1,4 +1,4 @@
-"""The list of what a home holds: runs, loops and batches, by name and by time.
+"""The list of what a home holds: runs, loops and batches, by name and by time, as rows of one kind.
 
 Nothing but the folders says what there is, so a list is right whatever was copied, renamed or
 removed behind it. Runs are put in order without reading most of them: a run starts before its
@@ -11,25 +11,103 @@ the folders, would save 0.1 s of the second, and would have to be made, migrated
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from heapq import heappop, heappush
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from nightrook.model.errors import BadRunNameError, NightrookError, UnknownRunError
+from nightrook.model.ledger import Money, Source
+from nightrook.model.snapshot import TokenCounts
+from nightrook.model.status import ListedStatus
 from nightrook.model.text import suggested
-from nightrook.store.batch_folder import BATCHES
 from nightrook.store.file_names import INFO, RUNS, VERDICT
 from nightrook.store.files import Folder, glance, last_changes
-from nightrook.store.loop_folder import LOOPS
+from nightrook.store.filters import Filter
+from nightrook.store.folders import BATCHES, LOOPS
 from nightrook.store.names import Kind, is_name, kind_of, pick
 from nightrook.store.run_folder import RunFolder, load
-from nightrook.store.run_formats import Moment, RunInfo
+from nightrook.store.run_formats import Moment, RunInfo, VerdictInfo
+
+_Unfinished = TypeVar("_Unfinished")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, a loop, a batch or a stored session in a list; what is not known of it is None."""
+
+    kind: Literal["run", "loop", "batch", "session"] = "run"
+    name: str
+    """Of a session, its id."""
+
+    agent: str | None = None
+    called: str | None = None
+    """The user's name for the agent; None if it has none."""
+
+    status: str
+    """How it ended, or `running`; a run can be `damaged` or `not kept`, a loop `cut off`."""
+
+    started_at: float | None = None
+    """In seconds since 1970, as `ended_at`."""
+
+    ended_at: float | None = None
+    seconds: float | None = None
+    cost_usd: float | None = None
+    """As its agent reports it: of a resumed session, maybe with what earlier runs spent."""
+
+    spent_usd: float | None = None
+    """What it has spent, so far if it is running."""
+
+    cost_source: Source = "unknown"
+    cost_at_least: bool = False
+    """Whether the agent does not report all that it spent."""
+
+    cwd: str | None = None
+    model: str | None = None
+    tokens: TokenCounts | None = None
+    session: str | None = None
+    """The agent's own id of the session."""
+
+    exit_code: int | None = None
+    """The exit code of `rook run`; None while it runs."""
+
+    sentence: str | None = None
+    """How it ended, in words."""
+
+    files: tuple[str, ...] | None = None
+    """The files that the agent reported as changed, at most the first 200."""
+
+    part_of: str | None = None
+    """The loop or batch that it belongs to."""
+
+    number: int | None = None
+    """Which of the runs of that loop, or of the tasks of that batch, it is."""
+
+    size: int | None = None
+    """How many bytes the files of a session have."""
+
+    what: str
+    """The prompt, the command or the title; of what is damaged, what is wrong with it."""
+
+    @property
+    def spent(self) -> Money:
+        """What it has spent, and how certain that is."""
+        source: Source = "native" if self.cost_source == "native" else "estimated"
+        return Money(self.spent_usd, source, self.cost_at_least)
+
+    def is_wanted(self, wanted: Filter) -> bool:
+        """Whether a filter takes it."""
+        return (
+            wanted.takes_agent(self.agent, self.called)
+            and wanted.status in (None, self.status)
+            and wanted.takes_folder(self.cwd)
+            and wanted.takes_time(self.started_at)
+        )
+
 
 _FOLDERS: dict[Kind, str] = {"run": RUNS, "loop": LOOPS.parent, "batch": BATCHES.parent}
 
@@ -106,9 +184,14 @@ def chosen_run(home: str | PathLike[str], name: str | None) -> RunFolder:
         if run is None:
             raise NightrookError('there are no runs yet; start one:  rook run "Fix the tests"')
         return run
+    refuse_other_kinds(name)
+    return find_run(home, name)
+
+
+def refuse_other_kinds(name: str) -> None:
+    """Refuse the name of a loop or batch where only a run will do."""
     if (kind := kind_of(name)) != "run":
         raise NightrookError(f"{name} is a {kind}, not a run: use  {suggested('show', name)}")
-    return find_run(home, name)
 
 
 def everything(home: str | PathLike[str]) -> Iterator[Stored]:
@@ -176,6 +259,64 @@ class NewestFirst:
 def newest_first(home: str | PathLike[str]) -> Iterator[RunFolder]:
     """Yield all runs, the newest first."""
     return (run.folder for run in NewestFirst(home))
+
+
+def started_row(name: str, info: RunInfo, status: ListedStatus = "running") -> Row:
+    """The row of a run by what was asked of it."""
+    return Row(
+        name=name,
+        agent=info.agent,
+        called=info.called,
+        status=status,
+        started_at=info.started_at,
+        cwd=info.cwd,
+        model=info.model,
+        part_of=info.loop,
+        number=info.iteration,
+        what="(piped)" if info.piped else info.prompt or " ".join(info.command),
+    )
+
+
+def ended_row(name: str, info: RunInfo, verdict: VerdictInfo) -> Row:
+    """The row of a run that has its verdict."""
+    ending = verdict.ending(info)
+    return msgspec.structs.replace(
+        started_row(name, info, ending.status),
+        ended_at=ending.ended_at,
+        seconds=ending.duration_s,
+        cost_usd=verdict.cost_usd,
+        spent_usd=verdict.spent_usd,
+        cost_source=verdict.cost_source,
+        cost_at_least=verdict.cost_at_least,
+        model=verdict.model or info.model,
+        tokens=verdict.tokens,
+        session=verdict.session,
+        exit_code=ending.exit_code,
+        sentence=ending.sentence,
+        files=None if verdict.files is None else tuple(verdict.files),
+    )
+
+
+def run_row(
+    run: ReadRun, unfinished: Callable[[RunFolder, RunInfo], _Unfinished]
+) -> Row | _Unfinished:
+    """The row of a run; `unfinished` is called for one that has no verdict.
+
+    One that cannot be read is damaged.
+    """
+    folder, info, problem = run
+    try:
+        if problem is not None:
+            raise problem
+        verdict = folder.verdict()
+        if info is None:
+            status = verdict.status if verdict else "damaged"
+            return Row(name=folder.name, status=status, what="it has no run.json")
+        if verdict is None:
+            return unfinished(folder, info)
+        return ended_row(folder.name, info, verdict)
+    except NightrookError as error:
+        return Row(name=folder.name, status="damaged", what=str(error))
 
 
 class _Start(msgspec.Struct):

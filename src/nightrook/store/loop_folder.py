@@ -11,9 +11,7 @@ from typing import Generic, TypeVar
 from nightrook.model.errors import DamagedRunError, NightrookError
 from nightrook.model.text import suggested
 from nightrook.store.files import explained
-from nightrook.store.folders import FolderKind, NewLines, ProcessFolder
-
-LOOPS = FolderKind(parent="loops", what="loop")
+from nightrook.store.folders import LOOPS, NewLines, ProcessFolder
 
 _PLAN, _STATE, _EVENTS = "plan.json", "state.json", "events.jsonl"
 _WORKTREE, _SNAPSHOTS = "worktree", "git"

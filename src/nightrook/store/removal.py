@@ -8,12 +8,11 @@ from pathlib import Path
 
 from nightrook.model.errors import NightrookError, RunFolderError
 from nightrook.model.text import suggested
-from nightrook.store.batch_folder import BATCHES, BatchFolder
+from nightrook.store.batch_folder import BatchFolder
 from nightrook.store.file_names import NEW
 from nightrook.store.files import Folder
-from nightrook.store.folders import NamedFolder
+from nightrook.store.folders import BATCHES, LOOPS, NamedFolder
 from nightrook.store.list import Stored, find, newest_first
-from nightrook.store.loop_folder import LOOPS
 from nightrook.store.names import is_name
 from nightrook.store.packing import is_pinned
 from nightrook.store.run_folder import RunFolder

@@ -1,19 +1,21 @@
 """A run in the page's lists, as its row, and in the event stream, as its beat."""
 
-import time
+from typing import Any
 
 import msgspec
 
 from nightrook.display import event_lines
-from nightrook.model.durations import elapsed_s
 from nightrook.model.ledger import Money
 from nightrook.model.snapshot import Activity, Snapshot, TokenCounts
 from nightrook.model.text import encodable, first_line
+from nightrook.runs.listing import with_state
+from nightrook.store.list import Row, ended_row, started_row
 from nightrook.store.names import kind_of
-from nightrook.store.run_formats import RunInfo, VerdictInfo
 from nightrook.web.shown_runs import ShownRun
 
 _LONGEST_TITLE = 300
+
+Json = dict[str, Any]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,87 +26,52 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     at_least: bool = False
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in the list."""
-
-    name: str
-    agent: str | None = None
-    called: str | None = None
-    title: str = ""
-    status: str
-    alive: bool = False
-    started_at: float | None = None
-    ended_at: float | None = None
-    duration_s: float | None = None
-    cost: Cost = Cost()
-    tokens: TokenCounts | None = None
-    model: str | None = None
-    cwd: str | None = None
-    loop: str | None = None
-    batch: str | None = None
-    iteration: int | None = None
-    sentence: str | None = None
-    exit_code: int | None = None
-    activity: Activity | None = None
-    since: float | None = None
-    doing: str | None = None
-    questions: int = 0
-    revision: int | None = None
-
-
-def ended_row(name: str, info: RunInfo, verdict: VerdictInfo) -> Row:
-    """A run that has its verdict."""
-    ending = verdict.ending(info)
-    return msgspec.structs.replace(
-        _begun(name, info),
-        status=ending.status,
-        ended_at=ending.ended_at,
-        duration_s=ending.duration_s,
-        cost=cost_of(Money(verdict.spent_usd, verdict.cost_source, verdict.cost_at_least)),
-        tokens=verdict.tokens,
-        model=verdict.model or info.model,
-        sentence=ending.sentence,
-        exit_code=ending.exit_code,
-    )
+def row_json(row: Row) -> Json:
+    """A run in the list, as the page has it."""
+    is_batch = row.part_of is not None and kind_of(row.part_of) == "batch"
+    return {
+        "name": row.name,
+        "agent": row.agent,
+        "called": row.called,
+        "title": encodable(first_line(row.what, _LONGEST_TITLE)),
+        "status": row.status,
+        "alive": False,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+        "duration_s": row.seconds,
+        "cost": cost_of(Money(row.spent_usd, row.cost_source, row.cost_at_least)),
+        "tokens": row.tokens,
+        "model": row.model,
+        "cwd": None if row.cwd is None else encodable(row.cwd),
+        "loop": None if is_batch else row.part_of,
+        "batch": row.part_of if is_batch else None,
+        "iteration": row.number,
+        "sentence": row.sentence,
+        "exit_code": row.exit_code,
+        "activity": None,
+        "since": None,
+        "doing": None,
+        "questions": 0,
+        "revision": None,
+    }
 
 
-def shown_row(shown: ShownRun) -> Row:
+def shown_json(shown: ShownRun) -> Json:
     """A run as far as it is folded."""
     if shown.verdict is not None:
-        return ended_row(shown.name, shown.info, shown.verdict)
-    snapshot = shown.story.snapshot()
-    return msgspec.structs.replace(
-        _begun(shown.name, shown.info),
-        status=shown.status,
-        alive=shown.is_alive,
-        duration_s=elapsed_s(shown.info.started_at, time.time()),
-        cost=spent(snapshot),
-        tokens=snapshot.tokens if snapshot.has_usage else None,
-        model=snapshot.model or shown.info.model,
-        activity=snapshot.activity,
-        since=snapshot.since,
-        doing=doing(snapshot),
-        questions=snapshot.questions_open,
-        revision=shown.timeline.revision,
-    )
-
-
-def _begun(name: str, info: RunInfo) -> Row:
-    what = "(piped)" if info.piped else info.prompt or " ".join(info.command)
-    is_batch = info.loop is not None and kind_of(info.loop) == "batch"
-    return Row(
-        name=name,
-        agent=info.agent,
-        called=info.called,
-        title=encodable(first_line(what, _LONGEST_TITLE)),
-        status="running",
-        started_at=info.started_at,
-        model=info.model,
-        cwd=encodable(info.cwd),
-        loop=None if is_batch else info.loop,
-        batch=info.loop if is_batch else None,
-        iteration=info.iteration,
-    )
+        return row_json(ended_row(shown.name, shown.info, shown.verdict))
+    state, snapshot = shown.story.state, shown.story.snapshot()
+    return {
+        **row_json(with_state(started_row(shown.name, shown.info), state)),
+        "status": shown.status,
+        "alive": shown.is_alive,
+        "tokens": snapshot.tokens if snapshot.has_usage else None,
+        "activity": snapshot.activity,
+        "since": snapshot.since,
+        "doing": doing(snapshot),
+        "questions": snapshot.questions_open,
+        "revision": shown.timeline.revision,
+    }
 
 
 class Beat(msgspec.Struct, frozen=True, kw_only=True):

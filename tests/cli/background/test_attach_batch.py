@@ -10,7 +10,7 @@ from tests.loops.playing import install
 from tests.process.recording import wait_for
 from tests.warm import ROOK, rook
 
-from nightrook.store.batch_folder import BATCHES
+from nightrook.store.folders import BATCHES
 
 
 def test_a_batch_is_followed_and_stopped_from_elsewhere(

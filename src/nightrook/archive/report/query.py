@@ -5,7 +5,6 @@ a quarter, and clocks are changed at the begin of one. Single calls are read onl
 in which a period begins and ends.
 """
 
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
@@ -17,6 +16,7 @@ import msgspec
 from nightrook.archive.report.figures import Amounts
 from nightrook.archive.report.local_time import DAY_S, QUARTER_S, Zone
 from nightrook.model.errors import OptionError
+from nightrook.store.filters import is_project, read_project
 
 Key = Literal[
     "hour",
@@ -70,13 +70,8 @@ def keys_of(by: str | Sequence[str]) -> tuple[Key, ...]:
 
 def matching_projects(wanted: str, projects: Iterable[str]) -> list[str]:
     """The projects with that path, or whose path ends in these parts."""
-    path, ending = os.path.abspath(os.path.expanduser(wanted)), wanted.strip("/\\")
-    return [
-        each
-        for each in projects
-        if each in (wanted, path)
-        or (ending not in ("", ".", "..") and each.endswith((f"/{ending}", f"\\{ending}")))
-    ]
+    project = read_project(wanted)
+    return [each for each in projects if is_project(each, project)]
 
 
 def matching_models(wanted: str, models: Iterable[str]) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from nightrook.archive.report.figures import Amounts, Figures
+from nightrook.model.durations import elapsed_s
+from nightrook.store.list import Row
 
 _MS = 1000
 _SUMS = ", ".join(f"total(sums.{field})" for field in Amounts._fields)
@@ -46,6 +48,29 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     used: Figures
     """Without what runs of rook used in it: they are listed themselves."""
+
+    @property
+    def row(self) -> Row:
+        """The same in a list of several kinds."""
+        cost = self.used.cost_usd
+        is_unknown = self.used.unpriced_tokens > 0
+        return Row(
+            kind="session",
+            name=self.session,
+            agent=self.agent,
+            status="",
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            seconds=elapsed_s(self.started_at, self.ended_at),
+            spent_usd=None if is_unknown and not cost.total else cost.total,
+            cost_source="estimated" if cost.estimated else "native",
+            cost_at_least=is_unknown,
+            cwd=self.project,
+            model=self.model,
+            session=self.session,
+            size=self.size,
+            what=self.title or "",
+        )
 
 
 class _Found(msgspec.Struct, kw_only=True):

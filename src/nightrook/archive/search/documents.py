@@ -14,6 +14,7 @@ from nightrook.model.events import (
     UserMessage,
 )
 from nightrook.model.records import Record
+from nightrook.store.filters import Filter
 
 DocumentKind = Literal["prompt", "answer", "thinking", "command", "path", "output"]
 KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
@@ -35,6 +36,36 @@ class Document(NamedTuple):
     offset: int
     tool: str | None = None
     status: Status | None = None
+
+
+class DocumentFilter(Filter, frozen=True, kw_only=True):
+    """Which sessions are wanted, and what of them."""
+
+    kind: DocumentKind | None = None
+    tool: str | None = None
+    status: Status | None = None
+    """How the call of an output ended."""
+
+    @property
+    def is_of_sessions(self) -> bool:
+        """Whether it takes only some sessions."""
+        return (self.agent, self.project, self.session) != (None, None, None)
+
+    @property
+    def is_of_documents(self) -> bool:
+        """Whether it takes only some documents of a session."""
+        by_fact = (self.kind, self.tool, self.status)
+        return by_fact != (None, None, None) or (self.since, self.until) != (None, None)
+
+    def takes_document(self, document: Document) -> bool:
+        """Whether a document is wanted, as far as its session is."""
+        tool = (document.tool or "").lower()
+        return (
+            self.takes_time(document.at)
+            and self.kind in (None, document.kind)
+            and self.status in (None, document.status)
+            and (self.tool is None or tool == self.tool.lower())
+        )
 
 
 def documents(records: Iterable[Record], *, whole: bool = False) -> Iterator[Document]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from nightrook import agents
-from nightrook.archive.search.documents import KINDS, DocumentKind, documents
+from nightrook.archive.search.documents import KINDS, DocumentFilter, DocumentKind, documents
 from nightrook.archive.search.index import STATUSES, Block, Blocks, Placed, in_milliseconds
 from nightrook.archive.session_files import open_unseen
 from nightrook.model.errors import NightrookError
@@ -42,32 +42,10 @@ _WEIGHTS: dict[DocumentKind, float] = {
 """How much a hit is worth by its kind: what people and agents said more than what tools printed."""
 
 
-class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+class SearchQuery(DocumentFilter, frozen=True, kw_only=True):
     """What to look for, and where."""
 
     text: str
-    agent: str | None = None
-    project: str | None = None
-    """A path, or the last part of one."""
-
-    since: float | None = None
-    until: float | None = None
-    kind: DocumentKind | None = None
-    tool: str | None = None
-    status: Status | None = None
-    session: str | None = None
-    """The beginning of a session's id."""
-
-    @property
-    def is_of_sessions(self) -> bool:
-        """Whether it takes only some sessions."""
-        return (self.agent, self.project, self.session) != (None, None, None)
-
-    @property
-    def is_of_documents(self) -> bool:
-        """Whether it takes only some documents of a session."""
-        by_fact = (self.kind, self.tool, self.status)
-        return by_fact != (None, None, None) or (self.since, self.until) != (None, None)
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,24 +254,10 @@ class _Names:
         return row[0] if row else None
 
 
-_PROJECT = "(project = :project OR substr(project, -length(:project) - 1) = '/' || :project)"
-
-
 def _sessions(connection: sqlite3.Connection, query: SearchQuery) -> set[int]:
     """The numbers of the wanted sessions."""
-    parts: list[str] = []
-    values: dict[str, str] = {}
-    if query.agent is not None:
-        parts.append("agent = :agent")
-        values["agent"] = query.agent
-    if query.project is not None:
-        parts.append(_PROJECT)
-        values["project"] = query.project.rstrip("/")
-    if query.session is not None:
-        parts.append("substr(session, 1, length(:session)) = :session")
-        values["session"] = query.session
-    where = " AND ".join(parts)
-    return {id for (id,) in connection.execute(f"SELECT id FROM sessions WHERE {where}", values)}
+    rows = connection.execute("SELECT id, agent, session, project FROM sessions")
+    return {number for number, *about in rows if query.takes_session(*about)}
 
 
 def _tools(connection: sqlite3.Connection, name: str) -> set[int]:

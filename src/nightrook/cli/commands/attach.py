@@ -6,11 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import click
 
-from nightrook.batches.queue import FolderQueue
+from nightrook.batches.listing import batch_row, read_batch
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.view_options import hold_messages
@@ -25,15 +24,16 @@ from nightrook.display.event_lines import ShownTexts
 from nightrook.display.numbers import moment
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.table import table
-from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.loops.storage import LOOP_FOLDERS, loop_row
 from nightrook.model.errors import NightrookError, UnknownRunError
-from nightrook.model.text import count, one_line
+from nightrook.model.text import one_line
 from nightrook.runs.attached import AttachedRun
 from nightrook.runs.heal import ask_to_stop
 from nightrook.runs.listing import running_runs
-from nightrook.store.batch_folder import BATCHES, BatchFolder
+from nightrook.store.batch_folder import BatchFolder
+from nightrook.store.folders import BATCHES
 from nightrook.store.home import home_folder
-from nightrook.store.list import chosen_run
+from nightrook.store.list import Row, chosen_run
 from nightrook.store.names import kind_of
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
@@ -125,17 +125,6 @@ async def _follow(
     return await show_attached(attached, view_options, from_now=from_now)
 
 
-class Running(NamedTuple):
-    """A run, a loop or a batch that is running."""
-
-    kind: str
-    name: str
-    started_at: float
-    what: str
-    part_of: str | None = None
-    """The batch that a loop belongs to."""
-
-
 def running_name() -> str | None:
     """The name of what is running; a person at a terminal is asked if there is more than one.
 
@@ -147,40 +136,31 @@ def running_name() -> str | None:
     return _asked(running).name
 
 
-def list_running() -> list[Running]:
+def list_running() -> list[Row]:
     """List what is running, newest first; parts of a running loop or batch are left out."""
     whole = [*_batches(), *_loops()]
     names = {each.name for each in whole}
-    whole += (
-        Running("run", run.name, run.started_at or 0.0, run.what)
-        for run in running_runs(without=names)
-    )
-    whole.sort(key=lambda each: -each.started_at)
+    whole += running_runs(without=names)
+    whole.sort(key=lambda each: -(each.started_at or time.time()))
     return [each for each in whole if each.part_of not in names]
 
 
-def _batches() -> Iterator[Running]:
+def _batches() -> Iterator[Row]:
     for path in BATCHES.paths(home_folder()):
         folder = BatchFolder(path)
         with suppress(NightrookError):  # it is damaged, or was removed meanwhile
             if folder.is_running:
-                first, *others = (task.run.prompt or "" for task in FolderQueue(folder).tasks())
-                what = f"{first} (and {count(len(others), 'more task')})" if others else first
-                yield Running("batch", folder.name, folder.created_at, what)
+                yield batch_row(read_batch(folder))
 
 
-def _loops() -> Iterator[Running]:
+def _loops() -> Iterator[Row]:
     for folder in LOOP_FOLDERS.all(home_folder()):
         with suppress(NightrookError):
             if folder.is_running:
-                plan, state = folder.plan(), folder.state()
-                started_at = state.started_at if state else time.time()
-                what = plan.prompt_file or plan.run.prompt or ""
-                batch = plan.batch[0] if plan.batch else None
-                yield Running("loop", folder.name, started_at, what, batch)
+                yield loop_row(folder)
 
 
-def _asked(running: Sequence[Running]) -> Running:
+def _asked(running: Sequence[Row]) -> Row:
     """What a person chooses by its number."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         names = ", ".join(each.name for each in running)
@@ -197,9 +177,9 @@ def _asked(running: Sequence[Running]) -> Running:
     return running[number - 1]
 
 
-def _counted(running: Sequence[Running]) -> str:
+def _counted(running: Sequence[Row]) -> str:
     """How many are running of each kind: `2 runs and 1 loop`."""
-    numbers = Counter(each.kind for each in running)
+    numbers = Counter[str](each.kind for each in running)
     *most, last = (
         f"{numbers[kind]} {kind if numbers[kind] == 1 else plural}"
         for kind, plural in _PLURALS.items()

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import click
 
-from nightrook.archive.export import ExportFilter, Format, Table, calls, events, sessions, write
+from nightrook.archive.export import Format, Table, calls, events, sessions, write
+from nightrook.archive.search.documents import DocumentFilter
 from nightrook.archive.session_files import user_homes
 from nightrook.cli.import_bar import current_archive
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.session_filter import checked, chosen_period, chosen_project
+from nightrook.cli.session_filter import document_filter
 from nightrook.cli.terminal.output import guarded
 from nightrook.config.archive.options import ExportOptions, SessionFilter
 from nightrook.model.safe import safe_line
@@ -45,20 +46,9 @@ def command(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
     otherwise.
     """
     written, path = _target(options)
-    wanted = checked(wanted)
+    chosen = document_filter(wanted)
     _refuse_ignored(what, wanted)
     exact = options.raw or written == "parquet"
-    since, until = chosen_period(wanted)
-    chosen = ExportFilter(
-        agent=wanted.agent,
-        project=chosen_project(wanted.project),
-        since=since,
-        until=until,
-        kind=wanted.kind,
-        tool=wanted.tool,
-        status=wanted.status,
-        session=wanted.session,
-    )
     with _table(what, chosen, raw=options.raw) as table, _opened(path, exact=exact) as out:
         rows = write(table, out, written)
     if path != _STDOUT:
@@ -86,7 +76,7 @@ def _refuse_ignored(what: What, wanted: SessionFilter) -> None:
 
 
 @contextmanager
-def _table(what: What, wanted: ExportFilter, *, raw: bool) -> Iterator[Table]:
+def _table(what: What, wanted: DocumentFilter, *, raw: bool) -> Iterator[Table]:
     redact = str if raw else guarded(sys.stdout).redacted
     if what == "events":
         yield events(user_homes(), wanted, redact, home_folder())

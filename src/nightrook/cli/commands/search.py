@@ -25,7 +25,7 @@ from nightrook.archive.search.search import (
 from nightrook.archive.session_files import user_homes
 from nightrook.cli.import_bar import ImportBar
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.session_filter import checked, chosen_period, chosen_project
+from nightrook.cli.session_filter import document_filter
 from nightrook.cli.terminal.output import guarded, put_json
 from nightrook.config.archive.options import SearchOptions, SessionFilter
 from nightrook.config.user_settings import archive_keep
@@ -58,7 +58,7 @@ def command(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...
     it finds meanwhile; Ctrl-C ends that, and the next search continues. What was indexed is found
     even when an agent has deleted its file. Exits with 1 if nothing was found.
     """
-    query = _query(checked(wanted), encodable(" ".join(words)))
+    query = _query(wanted, encodable(" ".join(words)))
     path = home_folder() / FILE
     try:
         found = _search(path, query, options)
@@ -89,18 +89,7 @@ def _query(options: SessionFilter, text: str) -> SearchQuery:
         expression(text)
     except EmptyQueryError as error:
         raise click.UsageError(str(error)) from None
-    since, until = chosen_period(options)
-    return SearchQuery(
-        text=text,
-        agent=options.agent,
-        project=chosen_project(options.project),
-        since=since,
-        until=until,
-        kind=options.kind,
-        tool=options.tool,
-        status=options.status,
-        session=options.session,
-    )
+    return SearchQuery(text=text, **msgspec.structs.asdict(document_filter(options)))
 
 
 def _fill(index: SearchIndex, results: "Results") -> Progress:

@@ -30,10 +30,17 @@ from nightrook.model.safe import safe_line
 from nightrook.model.snapshot import Snapshot
 from nightrook.model.text import suggested
 from nightrook.runs.heal import healed
-from nightrook.runs.listing import ListedRun, running_run
+from nightrook.runs.listing import running_run
 from nightrook.store import decisions
 from nightrook.store.home import home_folder
-from nightrook.store.list import SessionName, Stored, chosen_run, find_shown
+from nightrook.store.list import (
+    Row,
+    SessionName,
+    Stored,
+    chosen_run,
+    find_shown,
+    refuse_other_kinds,
+)
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.feed import iterate
 from nightrook.story.story import open_story
@@ -69,18 +76,20 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
     full, verbose = options.full, view_options.verbose
     look = look_of(sys.stdout, os.environ)
     is_document = options.html is not None or options.md or options.json
+    if is_document and run is not None:
+        refuse_other_kinds(run)
     match None if run is None else find_shown(home_folder(), run):
         case SessionName(id):
             from nightrook.cli.show_session import show_session  # it imports a lot
 
             show_session(id, options, look, verbose=verbose)
             return
-        case Stored("loop", path) if not is_document:
+        case Stored("loop", path):
             from nightrook.cli.terminal.loop_view import show_loop  # rarely needed, imports a lot
 
             show_loop(path, full=full)
             return
-        case Stored("batch", path) if not is_document:
+        case Stored("batch", path):
             from nightrook.cli.terminal.batch_view import show_batch  # it imports a lot, too
 
             show_batch(path)
@@ -102,7 +111,7 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
         _show_lines(folder, live, view_options)
 
 
-def _show_lines(folder: RunFolder, live: ListedRun | None, view_options: ViewOptions) -> None:
+def _show_lines(folder: RunFolder, live: Row | None, view_options: ViewOptions) -> None:
     story = open_story(folder, is_running=live is not None)
     feed, made = story.feed, story.decisions()
     if live is not None:
@@ -127,7 +136,7 @@ def _print_to_stderr(*lines: str) -> None:
 
 
 def _page(
-    folder: RunFolder, live: ListedRun | None, look: Look, *, verbose: bool, full: bool
+    folder: RunFolder, live: Row | None, look: Look, *, verbose: bool, full: bool
 ) -> Iterator[str]:
     """The lines of a run's page, drawn from its timeline."""
     info = folder.info()
@@ -172,7 +181,7 @@ def _page(
         yield f"{paint('prefix', '[rook]')} {line}"
 
 
-def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:
+def _heading(folder: RunFolder, live: Row | None) -> Heading:
     info = folder.info()
     if info is None:
         return Heading(run=folder.name)
@@ -185,7 +194,7 @@ def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:
     )
 
 
-def progress(run: ListedRun) -> str:
+def progress(run: Row) -> str:
     """How long a run has run and what it has cost: `running · 1m 30s · ~$0.01 so far`."""
     parts = ["running", duration(run.seconds)]
     if run.spent.usd is not None:
@@ -201,6 +210,6 @@ def open_calls(snapshot: Snapshot, now: float) -> Iterator[str]:
         yield f"running: {call.words}" + (f" ({took})" if took else "")
 
 
-def how_to_follow(run: ListedRun) -> str:
+def how_to_follow(run: Row) -> str:
     """The command that shows what comes next."""
     return f"follow it: {suggested('attach', run.name)}"

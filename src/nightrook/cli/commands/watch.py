@@ -15,7 +15,7 @@ from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.watch import Watch
 from nightrook.archive.watch.watched import Row, Update
 from nightrook.cli.options.parameters import takes
-from nightrook.cli.session_filter import check_agent, chosen_project
+from nightrook.cli.session_filter import check_agent
 from nightrook.cli.terminal.interrupts import ended_by_signals
 from nightrook.cli.terminal.output import guarded, is_gone, put_json
 from nightrook.config.archive.options import WatchOptions
@@ -44,7 +44,7 @@ from nightrook.model.events import (
 from nightrook.model.records import Record
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count
-from nightrook.runs.listing import is_below
+from nightrook.store.filters import is_below, is_project, read_project
 from nightrook.store.home import home_folder
 
 _EXAMPLES = """\b
@@ -73,7 +73,7 @@ def command(options: WatchOptions) -> None:
     """
     check_agent(options.agent)
     look = look_of(sys.stdout, os.environ)
-    project = chosen_project(options.project)
+    project = None if options.project is None else read_project(options.project)
     watch = Watch(
         home_folder(),
         user_homes(),
@@ -314,6 +314,4 @@ def _say_how(changes: FileChanges, view: WatchView | JsonWatchView) -> None:
 
 def _is_in(row: Row, project: str) -> bool:
     """Whether a session or run is in a folder, which may be the last part of a path."""
-    if row.project is None:
-        return False
-    return is_below(row.project, project) or row.project.endswith(f"/{project}")
+    return is_below(row.project, project) or is_project(row.project, project)

@@ -19,7 +19,7 @@ from nightrook.loops.ceilings import reached_ceilings
 from nightrook.loops.current_run import CurrentRun, current_run
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import Attempt, LoopState
-from nightrook.loops.storage import LoopFolder
+from nightrook.loops.storage import LoopFolder, last_moment
 from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.price import dollars, nano
@@ -107,17 +107,15 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_loop(folder: LoopFolder, home: Path) -> LoopView:
     """Read a loop as it is now; its runs are in `home`."""
-    is_running, state, now = folder.is_running, folder.state(), time.time()
+    is_running, state = folder.is_running, folder.state()
     pending = None if state is None else state.pending
-    if state is not None and state.end is None and not is_running:
-        now = max((event.at for event in folder.events()), default=state.started_at)
     return LoopView(
         name=folder.name,
         plan=folder.plan(),
         state=state,
         is_running=is_running,
         current=None if pending is None else current_run(home, folder.name, pending),
-        now=now,
+        now=time.time() if state is None else last_moment(folder, state, is_running=is_running),
     )
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from nightrook.model.errors import NightrookError
 from nightrook.process.folder_watch import Change, FolderWatch, PolledFolderWatch
-from nightrook.store.batch_folder import BATCHES
 from nightrook.store.file_names import DECISIONS, INFO, RUNS, VERDICT
+from nightrook.store.folders import BATCHES, LOOPS
 from nightrook.store.list import NewestFirst
-from nightrook.store.loop_folder import LOOPS
 from nightrook.store.names import is_name
 from nightrook.web.live.event_stream import EventStream
 from nightrook.web.live.open_questions import OpenQuestions

@@ -20,7 +20,7 @@ from nightrook.story.final_answer import run_answer
 from nightrook.story.tail import log_size
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
-from nightrook.web.run_rows import shown_row
+from nightrook.web.run_rows import shown_json
 from nightrook.web.shown_runs import ShownRun
 from nightrook.web.views.items import about_shown
 
@@ -42,7 +42,7 @@ async def run(request: Request) -> Response:
     info = shown.info
     return state.reply(
         {
-            **msgspec.structs.asdict(shown_row(shown)),
+            **shown_json(shown),
             **about_shown(shown),
             "prompt": None if info.prompt is None else cut(encodable(info.prompt), _LONGEST),
             "command": cut(encodable(shlex.join(info.command)), _LONGEST),

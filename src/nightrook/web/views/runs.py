@@ -10,10 +10,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nightrook.model.errors import NightrookError
-from nightrook.store.list import NewestFirst, ReadRun
+from nightrook.store.list import NewestFirst, ReadRun, run_row
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
-from nightrook.web.run_rows import Row, ended_row, shown_row
+from nightrook.web.run_rows import Json, row_json, shown_json
 from nightrook.web.views.parameters import number
 
 _LIMIT = 200
@@ -23,7 +23,7 @@ _MOST = 500
 class _Found(NamedTuple):
     """A run that was read from its folder: its row, or only its name if it has no verdict."""
 
-    row: Row | None
+    row: Json | None
     name: str
     started_at: float
 
@@ -45,8 +45,8 @@ async def run_list(request: Request) -> Response:
                 shown = await state.runs.get(each.name)
             except (NightrookError, ApiError):
                 continue  # it was removed meanwhile
-            row = shown_row(shown)
-        if all(getattr(row, name) == text for name, text in wanted.items()):
+            row = shown_json(shown)
+        if all(row[name] == text for name, text in wanted.items()):
             rows.append(row)
     return state.reply({"runs": rows, "next": following})
 
@@ -67,7 +67,7 @@ def _read(
     found: list[_Found] = []
     for each in _from(home, before):
         row = each.row
-        if row is not None and any(getattr(row, name) != text for name, text in wanted.items()):
+        if row is not None and any(row[name] != text for name, text in wanted.items()):
             continue
         if len(found) == limit:
             return found, f"{found[-1].started_at!r}~{found[-1].name}"
@@ -82,18 +82,10 @@ def _from(home: Path, before: tuple[float, str] | None) -> Iterator[_Found]:
             yield _Found(_stored_row(run), run.folder.name, at)
 
 
-def _stored_row(run: ReadRun) -> Row | None:
+def _stored_row(run: ReadRun) -> Json | None:
     """A run as its folder says; None if it has no verdict."""
-    name = run.folder.name
-    try:
-        if run.problem is not None:
-            raise run.problem
-        verdict = run.folder.verdict()
-    except NightrookError as error:
-        return Row(name=name, status="damaged", title=str(error))
-    if run.info is None:
-        return Row(name=name, status="damaged", title="it has no run.json")
-    return None if verdict is None else ended_row(name, run.info, verdict)
+    row = run_row(run, lambda _, __: None)
+    return None if row is None else row_json(row)
 
 
 ROUTES = [
