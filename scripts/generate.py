@@ -38,6 +38,7 @@ ARCHITECTURE_PAGE = ROOT / "docs" / "architecture.md"
 MAN_PAGE = ROOT / "man" / "rook.1"
 OUTLINE_FILE = outline.FILE
 FIELDS_FILE = ROOT / "src" / "nightrook" / "agents" / "known_fields.py"
+PROGRAMS_FILE = ROOT / "src" / "nightrook" / "agents" / "known_programs.py"
 SCHEMA_FILE = ROOT / "src" / "nightrook" / "record.schema.json"
 
 _HEAD = f"""\
@@ -118,6 +119,29 @@ def outline_text() -> str:
     return json.dumps(made, indent=1) + "\n"
 
 
+_PROGRAMS_HEAD = '''\
+"""Which of our agents a program is, so that a command is known without loading every agent.
+
+Generated from the `programs` and `forks` of the agents by `make docs`; do not edit.
+"""
+
+from collections.abc import Mapping
+
+KNOWN_PROGRAMS: Mapping[str, str] = {
+'''
+
+
+def programs_module() -> str:
+    """The table of programs, as a module."""
+    found: dict[str, str] = {}
+    for agent in agents.own_agents():
+        for program in (*agent.programs, *agent.forks):
+            found.setdefault(program, agent.name)
+    return "".join(
+        (_PROGRAMS_HEAD, *(f'    "{key}": "{found[key]}",\n' for key in sorted(found)), "}\n")
+    )
+
+
 def man_page() -> str:
     """The man page."""
     return manual.page(exit_codes=_exit_codes())
@@ -128,6 +152,7 @@ def main() -> None:
     EVENTS_PAGE.write_text(events_page(), encoding="utf-8")
     SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
     FIELDS_FILE.write_text(known_fields.module(), encoding="utf-8")
+    PROGRAMS_FILE.write_text(programs_module(), encoding="utf-8")
     MONEY_PAGE.write_text(money_page(), encoding="utf-8")
     SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
     ARCHITECTURE_PAGE.write_text(architecture_page(), encoding="utf-8")

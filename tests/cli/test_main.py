@@ -304,6 +304,21 @@ def test_a_run_imports_nothing_slow_that_it_does_not_use(desk: Desk) -> None:
     assert SLOW & imported == set()
 
 
+def test_exec_imports_no_room_and_no_agent_that_it_does_not_use(desk: Desk) -> None:
+    imported = imported_by(desk, "exec", "--", "claude", "-p", "Hello")
+    rooms = {".".join(name.split(".")[:3]) for name in imported if name.startswith("nightrook.")}
+    used = {name for name in rooms if name.startswith("nightrook.agents.")}
+    assert used == {
+        *("nightrook.agents.acp", "nightrook.agents.claude"),
+        *("nightrook.agents.known_fields", "nightrook.agents.known_programs"),
+    }
+    unused = ("archive", "batches", "fleet", "loops", "notify", "testing", "web")
+    assert not [
+        name for name in imported if name.startswith(tuple(f"nightrook.{r}" for r in unused))
+    ]
+    assert not {"nightrook.runs.git.worktrees", "nightrook.runs.resume"} & imported
+
+
 def test_a_report_that_needs_no_new_price_imports_nothing_slow(desk: Desk) -> None:
     imported = imported_by(desk, "cost", "--json")
     assert REPORTING_DOES_WITHOUT & imported == set()

@@ -5,14 +5,11 @@ A history is pure: the archive finds and opens the files and gives lines, docume
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from nightrook.model.events import Event, UsageReported
-
-if TYPE_CHECKING:
-    from nightrook.adapter.stored import Stored
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -214,6 +211,30 @@ def call_of(used: Used, facts: Facts) -> Call:
     )
 
 
+class CountingReader(Protocol):
+    """Reads the lines of an agent for the ledger: a `Stored`, or a quicker `Counting`."""
+
+    @property
+    def needles(self) -> tuple[bytes, ...]:
+        """A line that contains none of these is not read."""
+
+    @property
+    def time(self) -> str | None:
+        """The field with the time of a line, if lines without a needle have it as well."""
+
+    @property
+    def facts(self) -> type[Facts]:
+        """What is remembered between the lines of a file."""
+
+    @property
+    def begin(self) -> Callable[[Sequence[str]], Facts] | None:
+        """Returns the memory of a file that is read from its start, given the parts of its path."""
+
+    @property
+    def findings(self) -> Callable[[Sequence[bytes], Any], Sequence[Finding]]:
+        """Reads lines that follow each other."""
+
+
 class Counting(msgspec.Struct, frozen=True, kw_only=True):
     """How the ledger reads the lines of an agent that has a quicker way than its table's."""
 
@@ -277,7 +298,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     For SQLite stores it is called with the text of the schema.
     """
 
-    stored: Callable[[], "Stored | Counting"] | None = None
+    stored: Callable[[], CountingReader] | None = None
     """Loads the reader of the agent's table, which has everything below but `bulk` and the notes.
 
     Histories are listed for every report, but their readers are needed only when a file is new.

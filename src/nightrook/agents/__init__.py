@@ -170,10 +170,20 @@ def _load(point: EntryPoint) -> Agent:
 
 def _all() -> Iterator[Agent]:
     """All agents that can be loaded, our own first."""
+    yield from own_agents()
+    yield from _added_agents()
+
+
+def own_agents() -> Iterator[Agent]:
+    """Yield the agents of this package, in the order in which they are detected."""
     for name in sorted(NAMES, key=_IMITATED.__contains__):
         yield agent(name)
     for name in speaker_names():
         yield agent(name)
+
+
+def _added_agents() -> Iterator[Agent]:
+    """The agents of other packages that can be loaded."""
     for point in _plugins().values():
         try:
             yield _load(point)
@@ -183,8 +193,14 @@ def _all() -> Iterator[Agent]:
 
 def agent_for(command: str) -> Agent | None:
     """Return the agent that a command runs, by the name of its program; None if unknown."""
+    from nightrook.agents.known_programs import KNOWN_PROGRAMS
+
     program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return next((known for known in _all() if program in (*known.programs, *known.forks)), None)
+    name = KNOWN_PROGRAMS.get(program)
+    if name is not None:
+        return agent(name)
+    added = (known for known in _added_agents() if program in (*known.programs, *known.forks))
+    return next(added, None)
 
 
 def decoder(name: str, *, cap: int = DEFAULT_CAP) -> Decoder:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -22,9 +22,7 @@ from nightrook.runs.asking.others import OtherProcesses
 from nightrook.runs.asking.peers import Recorder
 from nightrook.runs.dialogue import Dialogue, OnPermission
 from nightrook.runs.finish import finish, recorded_exit
-from nightrook.runs.git.worktrees import Worktree
 from nightrook.runs.launch import make_folder, start_recorder
-from nightrook.runs.resume import EarlierRun
 from nightrook.runs.session_logs import answer_broke_off, session_model
 from nightrook.runs.standard_input import PipedInput
 from nightrook.runs.summary import RunResult
@@ -35,6 +33,10 @@ from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, beginning_of
 from nightrook.story.feed import Feed, LiveRecords
 from nightrook.story.tail import Tail, pieces
+
+if TYPE_CHECKING:  # few runs are resumed or have a worktree
+    from nightrook.runs.git.worktrees import Worktree
+    from nightrook.runs.resume import EarlierRun
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -58,11 +60,11 @@ class Run(RunResult):
         options: RunOptions,
         *,
         agent: Agent | None,
-        before: EarlierRun | None = None,
+        before: "EarlierRun | None" = None,
         continues: bool = False,
         on_permission: OnPermission | None = None,
         stdin: int | None = None,
-        worktree: Worktree | None = None,
+        worktree: "Worktree | None" = None,
     ) -> None:
         self.command = call.typed or call.command
         """The command as a person would type it, with the prompt, which may go to stdin instead."""
@@ -291,7 +293,7 @@ def _info(
     options: RunOptions,
     call: Invocation,
     agent: Agent | None,
-    before: EarlierRun | None,
+    before: "EarlierRun | None",
     *,
     continues: bool,
 ) -> RunInfo:
@@ -323,5 +325,5 @@ def _recorder_timeout(timeout_s: float | None, dialogue: Dialogue | None) -> flo
     return timeout_s if timeout_s is None or dialogue is None else timeout_s + 2 * INTERRUPT_S
 
 
-def _in_worktree(info: RunInfo, worktree: Worktree) -> RunInfo:
+def _in_worktree(info: RunInfo, worktree: "Worktree") -> RunInfo:
     return msgspec.structs.replace(info, name=worktree.name, worktree=worktree.path)

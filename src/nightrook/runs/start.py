@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,11 +13,12 @@ from nightrook.adapter.agent import Agent, Invocation, Task, Way
 from nightrook.config.options import RunOptions
 from nightrook.model.errors import NightrookError, UnsupportedError
 from nightrook.runs.dialogue import OnPermission
-from nightrook.runs.git.worktrees import new_worktree
 from nightrook.runs.limits import refuse_unheld_budget
-from nightrook.runs.resume import EarlierRun, earlier_run
 from nightrook.runs.run import Run
 from nightrook.store.home import home_folder
+
+if TYPE_CHECKING:
+    from nightrook.runs.resume import EarlierRun
 
 
 class CannotAskError(NightrookError):
@@ -26,7 +28,7 @@ class CannotAskError(NightrookError):
 def start(
     options: RunOptions,
     on_permission: OnPermission | None = None,
-    before: EarlierRun | None = None,
+    before: "EarlierRun | None" = None,
 ) -> Run:
     """Make a run of an agent on a prompt; `async with` starts it.
 
@@ -36,6 +38,8 @@ def start(
     known = agents.agent(options.agent)
     where = Path(options.home) if options.home else home_folder()
     if before is None and options.resume is not None:
+        from nightrook.runs.resume import earlier_run  # few runs are resumed
+
         before = earlier_run(where, options.resume, cwd=_absolute(options.cwd))
     if before is not None:
         options = _options_to_resume(known, before, options)
@@ -48,7 +52,11 @@ def start(
     refuse_unheld_budget(known, options, via=task.via)
     call = known.invoke(task)
     words = _program(known, call, options, via=task.via, before=before)
-    worktree = new_worktree(cwd, where) if options.worktree else None
+    worktree = None
+    if options.worktree:
+        from nightrook.runs.git.worktrees import new_worktree  # few runs have one
+
+        worktree = new_worktree(cwd, where)
     if worktree is not None:
         call = known.invoke(replace(task, cwd=worktree.cwd))
     return Run(
@@ -81,7 +89,7 @@ def _program(
     options: RunOptions,
     *,
     via: str | None,
-    before: EarlierRun | None,
+    before: "EarlierRun | None",
 ) -> tuple[str, ...]:
     """The words that start the agent: those that were named, unless this way runs another program.
 
@@ -122,7 +130,7 @@ def refuse_unheld_run(options: RunOptions) -> None:
     refuse_unheld_budget(known, options, via=way)
 
 
-def _options_to_resume(agent: Agent, before: EarlierRun, options: RunOptions) -> RunOptions:
+def _options_to_resume(agent: Agent, before: "EarlierRun", options: RunOptions) -> RunOptions:
     """The options with the folder and program of the resumed run; refuse what cannot be resumed."""
     before.check_agent(agent.name)
     before.check_session()  # guards: session-no-option
@@ -159,7 +167,7 @@ def _as_given(call: Invocation, whole: str, prompt: str) -> tuple[str, ...]:
     return tuple(prompt if prompt and word == whole else word for word in typed)
 
 
-def _folder_to_resume(before: EarlierRun, options: RunOptions) -> str:
+def _folder_to_resume(before: "EarlierRun", options: RunOptions) -> str:
     """The folder of a resumed run: the worktree of the earlier run, if it had one that exists."""
     if options.worktree:
         raise NightrookError(
@@ -187,7 +195,7 @@ def _task(options: RunOptions, *, session: str | None) -> Task:
     )
 
 
-def _chosen_way(agent: Agent, task: Task, before: EarlierRun | None) -> str | None:
+def _chosen_way(agent: Agent, task: Task, before: "EarlierRun | None") -> str | None:
     """The way to run an agent: the one that was named, that of the resumed run, the usual one."""
     if task.permission == "ask":
         return _asking_way(agent, task.via or _way_that_asked(agent, before), stream=task.stream)
@@ -221,7 +229,7 @@ def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
     raise CannotAskError(f"{what}: choose another --permission")
 
 
-def _way_that_asked(agent: Agent, before: EarlierRun | None) -> str | None:
+def _way_that_asked(agent: Agent, before: "EarlierRun | None") -> str | None:
     """The way of the resumed run, if the agent can ask in it."""
     asking = (way.name for way in agent.ways if way.asks)
     return next((name for name in asking if before and name == before.via), None)

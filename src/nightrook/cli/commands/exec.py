@@ -7,7 +7,6 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from nightrook import agents
-from nightrook.cli.detach_run import put_away
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
@@ -58,9 +57,13 @@ def command(
     piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)
     stdin = piped.descriptor()
     run = start_command(words or command, options, raw=words is None, stdin=stdin)
-    show = put_away if starting.detach else watch
     ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
     ends.warn()
-    code = show(run, view_options, ends)
+    if starting.detach:
+        from nightrook.cli.detach_run import put_away  # rarely needed
+
+        code = put_away(run, view_options, ends)
+    else:
+        code = watch(run, view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from nightrook import agents
 from nightrook.adapter.agent import Agent, Permission, Task
-from nightrook.cli.detach_run import put_away
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.agent_args import AgentArgs, agent_args
 from nightrook.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
@@ -98,6 +97,8 @@ def command(
 
         show_on_page(run, detached=starting.detach)
     if starting.detach:
+        from nightrook.cli.detach_run import put_away  # rarely needed
+
         code = put_away(run, view_options, ends)
     else:
         code = watch(run, view_options, ends, alongside)

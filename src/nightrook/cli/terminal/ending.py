@@ -20,7 +20,6 @@ from nightrook.model.safe import safe, safe_line
 from nightrook.model.state import RunState
 from nightrook.runs.summary import summarise
 from nightrook.store.home import home_folder
-from nightrook.store.list import find_run
 
 _WIDEST_ANSWER = 100
 
@@ -103,6 +102,8 @@ def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
 
 def install_hints(run: str | None) -> Iterator[str]:
     """How to install the agent of a saved run, if the run could not start without it."""
+    from nightrook.store.list import find_run  # only for a run of a loop or batch
+
     try:
         folder = find_run(home_folder(), run) if run else None
         info, exit = (folder.info(), folder.exit()) if folder else (None, None)

@@ -16,9 +16,7 @@ from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.terminal.ending import print_end, print_result
 from nightrook.cli.terminal.interrupts import on_interrupts
-from nightrook.cli.terminal.keys import terminal_path
 from nightrook.cli.terminal.output import put
-from nightrook.cli.terminal.permission_prompt import TerminalAsker
 from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.cli.terminal.view import View
 from nightrook.config.options import ViewOptions
@@ -86,17 +84,8 @@ async def _watch(
     run: Run, view_options: ViewOptions, ci: CiOutput, alongside: Alongside | None
 ) -> int:
     turns = Turns()
-    if run.asks and run.agent and (path := terminal_path()):
-        limit_s = run.options.ask_timeout
-        run.on_permission = TerminalAsker(
-            path,
-            run.label,
-            turns,
-            cwd=run.cwd,
-            limit_s=limit_s,
-            settlement=run.others,
-        )
-        run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
+    if run.asks and run.agent:
+        _ask_here(run, turns)
     stops, echo = _Stops(run), Echo(sys.stdout)
     on_interrupts(stops, echo)
     async with run, alongside(run) if alongside else nullcontext():
@@ -116,6 +105,24 @@ async def _watch(
         put(sys.stderr, f"[rook] WARNING: {unheld}")
     print_end(view_options, ended)
     return verdict.exit_code
+
+
+def _ask_here(run: Run, turns: Turns) -> None:
+    """Ask at this terminal, if there is one, what the agent may do."""
+    from nightrook.cli.terminal.keys import terminal_path  # most runs don't ask
+    from nightrook.cli.terminal.permission_prompt import TerminalAsker
+
+    path = terminal_path()
+    if path is not None:
+        run.on_permission = TerminalAsker(
+            path,
+            run.label,
+            turns,
+            cwd=run.cwd,
+            limit_s=run.options.ask_timeout,
+            settlement=run.others,
+        )
+        run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
 
 
 def warnings(run: Run) -> list[str]:
