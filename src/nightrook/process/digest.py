@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
     from typing import Any
 
 # Python's own module is imported in a fifteenth of the time that OpenSSL's takes, but hashes at a
-# sixth of its speed.
-_SMALL_FIRST = (("_sha2", "sha256"), ("_sha256", "sha256"), ("_hashlib", "openssl_sha256"))
+# sixth of its speed. A module that is not there is looked for each time, so it is not tried.
+_OWN = ("_sha2" if sys.version_info >= (3, 12) else "_sha256", "sha256")
+_SMALL_FIRST = (_OWN, ("_hashlib", "openssl_sha256"))
 _SMALL = 512 << 10  # where both take as long
 
 
