@@ -19,6 +19,7 @@ from nightrook.fleet.worker.job_run import JobRun
 from nightrook.fleet.worker.lease import Lease
 from nightrook.fleet.worker.outbox import Entry
 from nightrook.fleet.worker.worker import Worker
+from nightrook.story import follow
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 
 
@@ -68,6 +69,22 @@ def test_the_lower_limit_of_a_job_and_its_worker_counts(tmp_path: Path) -> None:
     options = rights.options(job(max_cost=5.0, timeout=10.0), cwd="/", home="/")
     assert (options.max_cost, options.timeout) == (2.0, 10.0)
     assert rights.options(job(), cwd="/", home="/").max_cost == 2.0
+
+
+def test_a_boss_is_shown_what_it_writes_itself_without_looking_for_it(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+    monkeypatch.setattr(follow, "_LOOK_S", 3600.0)
+
+    async def work(fleet: Fleet) -> tuple[str, int, bool]:
+        async with working(server, plan(tmp_path)), FleetRun(fleet, job()) as run:
+            verdict = await run.wait()
+            return verdict.status, run.state.records, run.attached.is_complete
+
+    status, records, is_complete = on_fleet(server, tmp_path / "home", work)
+    assert (status, is_complete) == ("success", True)
+    assert records > 3
 
 
 def test_a_run_is_stopped_from_the_boss(

@@ -30,6 +30,7 @@ from nightrook.fleet.place import read_place
 from nightrook.fleet.sink_run import ship_again
 from nightrook.model.text import suggested
 from nightrook.process.background import in_background
+from nightrook.runs.attached import AttachedRun
 from nightrook.store.file_names import RESULT_BUNDLE, RESULT_FILES
 from nightrook.store.home import home_folder
 from nightrook.store.list import find_run
@@ -172,9 +173,11 @@ async def following(folder: RunFolder) -> AsyncIterator[Keeper]:
         yield keeper
 
 
-async def kept_up(folder: RunFolder, work: Awaitable[Result], *, stop: bool) -> Result:
-    """Do something with the folder of a fleet's run while it is kept up to date."""
+async def kept_up(attached: AttachedRun, work: Awaitable[Result], *, stop: bool) -> Result:
+    """Do something with a fleet's run while its folder is kept up to date."""
+    folder = attached.folder
     async with following(folder) as keeper:
+        keeper.wakes(attached)
         if stop:
             keeper.stop(by="rook stop")
         if (verdict := folder.verdict()) is not None and verdict.status == "lost":

@@ -91,7 +91,7 @@ def _attach_run(name: str | None, options: AttachOptions, view_options: ViewOpti
     if attached.info.fleet is not None:
         from nightrook.cli.fleet_runs import kept_up  # an extra
 
-        following = kept_up(attached.folder, following, stop=options.stop)
+        following = kept_up(attached, following, stop=options.stop)
     elif options.stop:
         ask_to_stop(attached.folder)
     verdict, texts = follow(following, what="run", name=attached.folder.name)

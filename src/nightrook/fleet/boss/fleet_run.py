@@ -89,6 +89,7 @@ class FleetRun:
         self._keeper = Keeper(self._fleet.connection, folder, state, self._fleet.beats)
         await self._keeper.__aenter__()
         self._attached = AttachedRun(folder)
+        self._keeper.wakes(self._attached)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -96,6 +97,8 @@ class FleetRun:
             await end_tasks([self._following])
         if self._keeper is not None:
             await self._keeper.__aexit__()
+        if self._attached is not None:
+            self._attached.close()
 
     async def _with_share(self) -> Job:
         """The job with a ceiling that its budget has room for; wait while others may free some."""

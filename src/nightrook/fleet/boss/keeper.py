@@ -26,6 +26,7 @@ from nightrook.fleet.repository.results import bring_home
 from nightrook.fleet.streams import CLAIM_S
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
+from nightrook.story.follow import RunFollower
 from nightrook.story.tasks import end_tasks
 
 _LOCK = "fleet.lock"
@@ -54,6 +55,7 @@ class Keeper:
         self._caught_up = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
         self._orders: set[asyncio.Task[None]] = set()
+        self._follower: RunFollower | None = None
 
     async def __aenter__(self) -> Self:
         self._keeping = asyncio.create_task(self._keep())
@@ -89,6 +91,11 @@ class Keeper:
         """Wait until all that is on the server now is here, or another process copies it."""
         await self._caught_up.wait()
 
+    def wakes(self, follower: RunFollower) -> None:
+        """Wake a follower of the folder at each change, while this process is what writes it."""
+        self._follower = follower
+        follower.is_pushed = self._copy is not None
+
     def stop(self, *, by: str | None = None, kill: bool = False) -> None:
         """Stop the run, wherever it is; the order is repeated until it has ended."""
         self._stop = StopOrder(attempt=self.job.attempt, by=by, kill=kill)
@@ -117,6 +124,7 @@ class Keeper:
         questions = RemoteQuestions(self._order, self.folder, self.job.attempt)
         with Mirror(self.folder, self.job.max_log_size) as mirror:
             self._copy = copy = Copy(self.folder, state, reader, mirror, questions)
+            self._wake(is_pushed=True)
             await questions.open(asks=self.job.permission == "ask")
             every: list[asyncio.Task[Any]] = [
                 asyncio.create_task(self._read(reader, copy)),
@@ -130,11 +138,18 @@ class Keeper:
             finally:
                 await end_tasks(every)
                 await questions.close()
+                self._wake(is_pushed=False)
+
+    def _wake(self, *, is_pushed: bool = True) -> None:
+        if self._follower is not None:
+            self._follower.is_pushed = is_pushed
+            self._follower.wake()
 
     async def _read(self, reader: Reader, copy: Copy) -> None:
         async for message in reader.messages():
             if message is not None:
                 copy.take(message)
+                self._wake()
                 continue
             if copy.ended is not None:
                 with suppress(FleetError):  # the server is away: again at the next heartbeat
@@ -168,6 +183,7 @@ class Keeper:
             self.silence.seconds = 0.0  # another boss has seen its end, which will come here, too
             return
         self.folder.write_verdict(verdict)
+        self._wake()
         if self._copy is not None and (verdict.status != "lost" or self._copy.ended is None):
             self._copy.save_position(now=True)  # never past an end that is not settled
         self._finish(counts)
