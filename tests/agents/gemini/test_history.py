@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 from nightrook.adapter.history import Call, Session
-from nightrook.agents.gemini.history import HISTORY, Memory, begin
+from nightrook.agents.gemini.history import HISTORY
+from nightrook.agents.gemini.memory import SessionFacts
+from nightrook.agents.gemini.reader import begin
 from tests.agents.histories import counted, read, read_all, tokens, transcript
 from tests.rules import each
 
@@ -173,8 +175,8 @@ def test_the_title_is_the_first_prompt_of_the_user_or_the_summary_that_the_agent
 
 
 def test_a_file_in_another_folder_is_not_of_a_subagent() -> None:
-    assert begin(("home", "copies", "session-1.jsonl")) == Memory(session="session-1")
-    assert begin(("app", "chats", "session-1.jsonl")) == Memory(session="session-1")
+    assert begin(("home", "copies", "session-1.jsonl")) == SessionFacts(session="session-1")
+    assert begin(("app", "chats", "session-1.jsonl")) == SessionFacts(session="session-1")
 
 
 def test_other_files_of_the_folder_are_not_read() -> None:

@@ -1,12 +1,16 @@
-"""What is remembered about a stream of Gemini CLI, in addition to what every agent needs."""
+"""What is remembered about a stream or a stored session, besides what every agent needs."""
 
-from nightrook.adapter import memory
+from nightrook.adapter import memory, stored
+from nightrook.adapter.history import Facts
+from nightrook.adapter.memory import forget_oldest
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Event
 
+_MOST_MESSAGES = 20_000
+
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream."""
+    """For a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["gemini"])
@@ -18,3 +22,32 @@ class Memory(memory.Memory):
         if not self.in_turn:
             self.failure = self.stopped = None
         return super().begin_turn()
+
+
+class SessionFacts(Facts):
+    """What the ledger needs between the lines of a stored session."""
+
+    parent: str | None = None
+    is_subagent: bool = False
+    is_titled: bool = False
+
+
+class SessionMemory(stored.SessionMemory, stored.StoredMemory):
+    """For a stored session, or that of a subagent."""
+
+    facts: SessionFacts
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = SessionFacts()
+        self.seen: dict[str, None] = {}  # messages whose text was reported
+        self.session: str | None = None
+        self.folder: str | None = None
+
+    def is_new(self, id: str) -> bool:
+        """Whether a message was not read before."""
+        if id in self.seen:
+            return False
+        self.seen[id] = None
+        forget_oldest(self.seen, _MOST_MESSAGES)
+        return True

@@ -1,4 +1,4 @@
-"""The shapes of Gemini CLI's messages, with the fields that are used; others are skipped."""
+"""The shapes of Gemini CLI's messages and of its stored sessions, with the fields that are used."""
 
 import msgspec
 
@@ -61,3 +61,99 @@ class Result(Shape, tag="result"):
     status: str | None = None
     error: ErrorDetail | None = None
     stats: Stats | None = None
+
+
+# Stored sessions
+
+
+class Part(Shape):
+    text: str | None = None
+
+
+class Response(Shape):
+    output: str | None = None
+    error: str | None = None
+
+
+class FunctionResponse(Shape):
+    response: Response | None = None
+
+
+class Returned(Shape):
+    functionResponse: FunctionResponse | None = None
+
+
+class Call(Shape):
+    id: str | None = None
+    name: str | None = None
+    args: msgspec.Raw = NOTHING
+    result: list[Returned] | None = None
+    status: str | None = None
+    resultDisplay: msgspec.Raw = NOTHING
+
+
+class Thought(Shape):
+    subject: str | None = None
+    description: str | None = None
+
+
+class Tokens(Shape):
+    input: Count = 0
+    output: Count = 0
+    cached: Count = 0
+    thoughts: Count = 0
+    tool: Count = 0
+
+
+class StoredMessage(Shape):
+    id: str | None = None
+    timestamp: str | float | None = None
+    content: msgspec.Raw = NOTHING
+
+
+class Prompt(StoredMessage, tag="user"):
+    """A prompt, what tools returned, or what the agent itself adds."""
+
+
+class Request(StoredMessage, tag="gemini"):
+    """What the ledger reads of an answer of the model."""
+
+    tokens: Tokens | None = None
+    model: str | None = None
+
+
+class Answer(Request, tag="gemini"):
+    thoughts: list[Thought] | None = None
+    toolCalls: list[Call] | None = None
+
+
+class Info(StoredMessage, tag="info"):
+    """A notice."""
+
+
+class Warning(StoredMessage, tag="warning"):
+    """A warning."""
+
+
+class Failure(StoredMessage, tag="error"):
+    """A failure of the agent."""
+
+
+AnyMessage = Prompt | Answer | Info | Warning | Failure
+
+
+class Facts(Shape):
+    """Facts about the session, or changes to them: a line without a type."""
+
+    type: None = None
+    timestamp: str | float | None = None
+    sessionId: str | None = None
+    startTime: str | float | None = None
+    kind: str | None = None
+    summary: str | None = None
+    directories: list[str] | None = None
+    messages: list[msgspec.Raw] | None = None
+
+
+class Line(Facts):
+    changed: Facts | None = msgspec.field(default=None, name="$set")
