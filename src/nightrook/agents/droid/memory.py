@@ -1,14 +1,16 @@
-"""What is remembered about a stream of Droid, in addition to what every agent needs."""
+"""What is remembered about a stream or a stored session, besides what every agent needs."""
 
 from collections.abc import Sequence
 
 from nightrook.adapter import memory
+from nightrook.adapter.history import Facts
+from nightrook.adapter.stored import StoredMemory
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, SessionStarted
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream."""
+    """For a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["droid"])
@@ -47,3 +49,22 @@ class Memory(memory.Memory):
             return events, open_tools
         ending = self.finish_turn("api_error", self.failure.message, turns=self.steps or None)
         return (*events, ending), open_tools
+
+
+class SessionFacts(Facts):
+    """What the ledger knows of the session of a file."""
+
+    has_sums: bool = False
+    """Whether it is the document with the sums, not the file with the messages."""
+
+
+class SessionMemory(Memory, StoredMemory):
+    """For a stored session."""
+
+    facts: SessionFacts
+    said: str | None = None
+    """The last answer: a session repeats it nowhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = SessionFacts()

@@ -1,13 +1,24 @@
-"""The table of Droid's message types, and the decoder built on it."""
+"""The table of the lines that Droid writes to its stream and to its stored sessions.
 
-from collections.abc import Sequence
+A session has a file of messages, whose parts are read like the messages of the stream, and a
+document with its sums, which is all that the ledger can count.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.decoder import Events
-from nightrook.adapter.reader import Table, decoder_of
+from nightrook.adapter.decoder import Events, as_sequence
+from nightrook.adapter.history import Noted, Session, Used
+from nightrook.adapter.reader import Row, decoder_of, stream_of
+from nightrook.adapter.shapes import seconds_since_1970
+from nightrook.adapter.stored import Stored, note_time
 from nightrook.adapter.tools import first_of
+from nightrook.adapter.usage import reported
 from nightrook.agents.droid import errors, shapes, tools
-from nightrook.agents.droid.memory import Memory
+from nightrook.agents.droid.memory import Memory, SessionFacts, SessionMemory
 from nightrook.model.events import (
     Event,
     Notice,
@@ -17,10 +28,20 @@ from nightrook.model.events import (
     ToolFinished,
     ToolStarted,
     Unknown,
+    Usage,
     UsageReported,
     UserMessage,
 )
+from nightrook.model.text import one_line
 
+_SUMS = ".settings.json"
+_LONGEST_TITLE = 200
+_CONTEXT = "context-"
+"""How the ids of messages begin that Droid adds to a prompt itself."""
+
+_UPSTREAM = re.compile(r"^Upstream error: (.+)$", re.MULTILINE)
+_text = msgspec.json.Decoder(str)
+_blocks = msgspec.json.Decoder(list[shapes.Message])
 _NO_USAGE = shapes.Usage()
 _NOT_PERMITTED = "it stopped at a tool call that was not permitted"
 _CUT = "the answer may be cut off: no tokens were counted for it, as after a broken stream"
@@ -168,13 +189,14 @@ def _finish(
     it are the tokens: that request has none (0.215.0 mid_stream_cut).
     """
     events = [*memory.begin_turn(), *memory.abandon()]
-    used = _usage(usage or _NO_USAGE)
-    if used is not None:
-        events.append(used)
+    used = usage or _NO_USAGE
+    is_counted = bool(used.input_tokens or used.output_tokens)  # zeros stand for not counted
+    if is_counted:
+        events.append(reported(usage_of(used), scope="turn"))
     reason = None
     if memory.failure is not None:  # no message of the model followed it
         reason, text = "api_error", memory.failure.message
-    elif used is None and text:
+    elif not is_counted and text:
         reason, text = "cut", _CUT
     ending = memory.finish_turn(
         reason,
@@ -185,13 +207,17 @@ def _finish(
     return [*events, ending]
 
 
-def _usage(used: shapes.Usage) -> UsageReported | None:
-    """The tokens of a turn; None if they were not counted, which is written as zeros."""
-    if not used.input_tokens and not used.output_tokens:
-        return None
-    return UsageReported(
-        scope="turn",
-        semantics="final",
+def usage_of(used: shapes.Usage | shapes.Sum) -> Usage:
+    """The tokens of a turn or of a session; its input excludes the cached ones."""
+    if isinstance(used, shapes.Sum):
+        return Usage(
+            input=used.inputTokens,
+            output=used.outputTokens,
+            cache_read=used.cacheReadTokens,
+            cache_write_5m=used.cacheCreationTokens,
+            reasoning=used.thinkingTokens,
+        )
+    return Usage(
         input=used.input_tokens,
         output=used.output_tokens,
         cache_read=used.cache_read_input_tokens,
@@ -207,16 +233,141 @@ def _subagent(kind: str, id: str) -> Sequence[Event]:
     return (UsageReported(message_id=id, scope="session", semantics="final", parent=id),)
 
 
-_TABLE: Table[Memory] = {
-    shapes.System: system,
-    shapes.Message: message,
-    shapes.Reasoning: reasoning,
-    shapes.ToolCall: tool_call,
-    shapes.ToolResult: tool_result,
-    shapes.Error: error,
-    shapes.Completion: completion,
-    shapes.Result: result,
-}
+# Stored sessions, as events
 
-decoder = decoder_of("droid", _TABLE, Memory)
+
+def session_start(memory: SessionMemory, line: shapes.SessionStart, raw: bytes) -> Events:
+    """Read the first line of a session."""
+    return memory.enter(SessionStarted(session=line.id, cwd=line.cwd))
+
+
+def stored_message(memory: SessionMemory, line: shapes.StoredMessage, raw: bytes) -> Events:
+    """Read a message of several parts."""
+    note_time(memory, line.timestamp)
+    content = line.message or shapes.Content()
+    if content.role not in ("user", "assistant"):
+        return Unknown(name=f"message/{content.role}", raw=salvage.raw_copy(raw))
+    events: list[Event] = []
+    for part in content.content or ():
+        events += as_sequence(_part(memory, line.id, content, part, raw))
+    return events
+
+
+def _part(
+    memory: SessionMemory, id: str | None, content: shapes.Content, part: shapes.Part, raw: bytes
+) -> Events:
+    match part.type:
+        case "text" if content.role == "user":
+            return _prompt(memory, id, content, part.text or "")
+        case "text":
+            memory.said = part.text or memory.said
+            said = shapes.Message(role="assistant", id=id, text=part.text)
+            return message(memory, said, raw)
+        case "thinking" | "redacted_thinking":
+            return reasoning(memory, shapes.Reasoning(id=id, text=part.thinking), raw)
+        case "tool_use":
+            call = shapes.ToolCall(
+                id=part.id, messageId=id, toolName=part.name, parameters=part.input
+            )
+            return tool_call(memory, call, raw)
+        case "tool_result":
+            ended = shapes.ToolResult(
+                id=part.tool_use_id, isError=part.is_error, value=_output(part.content)
+            )
+            return tool_result(memory, ended, raw)
+        case "image" | "document":
+            return ()
+        case _:
+            return Unknown(name=f"message/{part.type}", raw=salvage.raw_copy(raw))
+
+
+def _prompt(memory: SessionMemory, id: str | None, content: shapes.Content, text: str) -> Events:
+    """Read a prompt, what Droid adds to one, or an error that is shown to the user only."""
+    if content.visibility == "user_only":
+        reason = _UPSTREAM.search(text)
+        memory.failure = errors.read(reason[1] if reason else text)
+        return [*memory.begin_turn(), memory.failure]
+    if (id or "").startswith(_CONTEXT):
+        return UserMessage(text=text, synthetic=True)
+    memory.said = None
+    return [*memory.begin_turn(), UserMessage(text=text)]
+
+
+def _output(content: msgspec.Raw) -> str | None:
+    """The text of a result: a string, or blocks with texts."""
+    text = salvage.decode_part(content, _text)
+    if text is not None:
+        return text
+    blocks = salvage.decode_part(content, _blocks) or ()
+    return "\n".join(block.text for block in blocks if block.text) or None
+
+
+def outcome(memory: SessionMemory, line: shapes.Outcome, raw: bytes) -> Sequence[Event]:
+    """Read the end of a turn."""
+    events = [*memory.begin_turn(), *memory.abandon()]
+    turns = memory.steps or None
+    if memory.failure is not None:
+        message = memory.failure.message
+        return [*events, memory.finish_turn("api_error", message, turns=turns)]
+    failed = None if line.reason in (None, "completed") else line.reason
+    return [
+        *events,
+        memory.finish_turn(failed, memory.said if failed is None else failed, turns=turns),
+    ]
+
+
+# Stored sessions, as the ledger reads them
+
+
+def begin(parts: Sequence[str]) -> SessionFacts:
+    """Know the session and what the file has by its name."""
+    name = parts[-1] if parts else ""
+    session = name.removesuffix(_SUMS).removesuffix(".jsonl")
+    return SessionFacts(session=session or "unknown", has_sums=name.endswith(_SUMS))
+
+
+def counted(memory: SessionMemory, line: shapes.Counted, raw: bytes) -> Sequence[Noted]:
+    """Read the time of a line, for the sum of its session, or the document with that."""
+    session = memory.facts.session
+    if memory.facts.has_sums:
+        return [*_sums(session, line)]
+    at = seconds_since_1970(line.timestamp)
+    if line.type == "session_start":
+        title = one_line(line.title or "", _LONGEST_TITLE) or None
+        return (Session(id=session, at=at, project=line.cwd or None, title=title),)
+    return () if at is None else (Session(id=session, at=at),)
+
+
+def _sums(session: str, document: shapes.Counted) -> Iterator[Noted]:
+    """Read the sum of a session without the sessions of its subagents, which have their own."""
+    for child in document.childInclusiveTokenUsageBySessionId or ():
+        if child and child != session:
+            yield Session(id=child, parent=session)
+    tokens = document.tokenUsage
+    if tokens is not None and tokens != shapes.Sum():
+        report = reported(usage_of(tokens), model=document.model or None)
+        yield Used(report=report, id=session, summed=True)
+
+
+TABLE = (
+    Row(shapes.System, system),
+    Row(shapes.Message, message),
+    Row(shapes.Reasoning, reasoning),
+    Row(shapes.ToolCall, tool_call),
+    Row(shapes.ToolResult, tool_result),
+    Row(shapes.Error, error),
+    Row(shapes.Completion, completion),
+    Row(shapes.Result, result),
+    Row(shapes.SessionStart, session_start, "stored"),
+    Row(shapes.StoredMessage, stored_message, "stored"),
+    Row(shapes.Outcome, outcome, "stored"),
+    Row(shapes.Counted, counted, "ledger", (b'"session_start"', b'"timestamp"')),
+)
+
+decoder = decoder_of("droid", stream_of(TABLE), Memory)
 """Returns a decoder for one stream of Droid."""
+
+STORED = Stored(
+    "droid", TABLE, SessionMemory, facts=SessionFacts, begin=begin, untagged=shapes.Counted
+)
+"""Reads stored sessions."""

@@ -1,4 +1,4 @@
-"""The shapes of Droid's messages, with the fields that are used; others are skipped."""
+"""The shapes of Droid's messages and stored sessions, with the fields that are used."""
 
 import msgspec
 
@@ -84,3 +84,63 @@ class Result(Shape, tag="result"):
     duration_ms: Milliseconds | None = None
     result: str | None = None
     usage: Usage | None = None
+
+
+# Stored sessions
+
+
+class SessionStart(Shape, tag="session_start"):
+    id: str | None = None
+    cwd: str | None = None
+
+
+class Part(Shape):
+    """A part of a message; which fields it has depends on its type."""
+
+    type: str | None = None
+    id: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = NOTHING
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    content: msgspec.Raw = NOTHING
+
+
+class Content(Shape):
+    role: str | None = None
+    content: list[Part] | None = None
+    visibility: str | None = None
+
+
+class StoredMessage(Shape, tag="message"):
+    id: str | None = None
+    timestamp: str | float | None = None
+    message: Content | None = None
+
+
+class Outcome(Shape, tag="agent_turn_outcome"):
+    reason: str | None = None
+
+
+class Sum(Shape):
+    """The tokens of a session."""
+
+    inputTokens: Count = 0
+    outputTokens: Count = 0
+    cacheCreationTokens: Count = 0
+    cacheReadTokens: Count = 0
+    thinkingTokens: Count = 0
+
+
+class Counted(Shape):
+    """What the ledger reads: of a line when and where, of the document with the sums those."""
+
+    type: str | None = None
+    timestamp: str | float | None = None
+    title: str | None = None
+    cwd: str | None = None
+    model: str | None = None
+    tokenUsage: Sum | None = None
+    childInclusiveTokenUsageBySessionId: dict[str, msgspec.Raw] | None = None
