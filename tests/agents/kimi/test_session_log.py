@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.agents.kimi.session_log import SESSION_LOG, broke_off, folder, pattern
+from nightrook.agents.kimi.history import SESSION_LOG, broke_off, folder, pattern
 from nightrook.runs.session_logs import answer_broke_off
 from tests.rules import each
 

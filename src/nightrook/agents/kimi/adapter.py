@@ -12,8 +12,8 @@ from nightrook.agents.kimi.command import (
     keeps_variable,
     with_output_flags,
 )
+from nightrook.agents.kimi.history import SESSION_LOG
 from nightrook.agents.kimi.reader import decoder
-from nightrook.agents.kimi.session_log import SESSION_LOG
 from nightrook.agents.kimi.tools import replacements
 
 _OWN_TYPES = frozenset({"system.version", "turn.step.retrying", "session.resume_hint"})

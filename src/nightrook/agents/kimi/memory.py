@@ -1,12 +1,16 @@
-"""What is remembered about a stream of Kimi Code, in addition to what every agent needs."""
+"""What is remembered about a stream or a stored session, besides what every agent needs."""
 
-from nightrook.adapter import memory
+import msgspec
+
+from nightrook.adapter import memory, stored
+from nightrook.adapter.history import Facts
+from nightrook.agents.kimi.history import MAIN
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Event
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream."""
+    """For a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["kimi"])
@@ -18,3 +22,27 @@ class Memory(memory.Memory):
         if not self.in_turn:
             self.missed = None
         return super().begin_turn()
+
+
+class SessionFacts(Facts):
+    """What the ledger needs between the lines of an agent's file."""
+
+    agent: str = MAIN
+    profile: str | None = None
+    is_titled: bool = False
+    models: dict[str, str] = msgspec.field(default_factory=dict)
+    """The model of each alias, as the last request names it; "" is a request without one."""
+
+    records: int = 0
+    """How many records of use the file had so far: the place of the next one."""
+
+
+class SessionMemory(stored.SessionMemory, stored.StoredMemory):
+    """For the file of an agent of a session."""
+
+    facts: SessionFacts
+    steps = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = SessionFacts()

@@ -1,25 +1,54 @@
-"""The table of Kimi Code's message types, and the decoder built on it."""
+"""The table of the lines that Kimi Code writes to its stream and to its stored sessions.
+
+A session has a file for each of its agents; one has the prompts, the steps of the model with their
+calls, and a record of the tokens of each request.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events, LineDecoder
+from nightrook.adapter.history import Noted, Session, Used
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.adapter.reader import Table, TableReader, union_of
+from nightrook.adapter.reader import Row, TableReader, silent_types, stream_of, union_of
+from nightrook.adapter.shapes import NOTHING
+from nightrook.adapter.stored import Stored, note_time
+from nightrook.adapter.tools import first_of
+from nightrook.adapter.usage import reported
 from nightrook.agents.kimi import shapes, tools
-from nightrook.agents.kimi.memory import Memory
+from nightrook.agents.kimi.history import MAIN
+from nightrook.agents.kimi.memory import Memory, SessionFacts, SessionMemory
 from nightrook.agents.kimi.tools import EDITED, ENDINGS
 from nightrook.agents.kimi.tools import started as start_of
 from nightrook.model.events import (
+    ContextCompacted,
+    Error,
     Event,
+    FileChanged,
     Notice,
     Retrying,
     SessionStarted,
     Text,
+    Thinking,
     ToolFinished,
     Unknown,
+    Usage,
+    UserMessage,
 )
+from nightrook.model.text import one_line
+
+_LONGEST_TITLE = 200
+_SILENT = """
+    agent.message.appended agent.turn.ended agent.turn.started context.append_message
+    file_history.checkpoint file_history.tracked llm.tools_snapshot metadata permission.set_mode
+    plugin.session_start prompt.completed runtime.set_binding token_counting.measured
+    token_counting.turn_recorded turn.step.interrupted
+"""
+"""The types of lines that repeat others, or note what Kimi itself needs."""
 
 # The result of a hook is written like a text of the model (from its source).
 _HOOK = re.compile(
@@ -173,16 +202,195 @@ _META: Mapping[str | None, Callable[[Memory, shapes.Meta], Sequence[Event]]] = {
     "session.resume_hint": _end,
 }
 
-_TABLE: Table[Memory] = {
-    shapes.Assistant: assistant,
-    shapes.Tool: tool,
-    shapes.Meta: meta,
-    shapes.Goal: goal,
-}
-_SHAPES = union_of(shape for shape in _TABLE if shape is not shapes.Goal)
+# Stored sessions
+
+
+_text_decoder = msgspec.json.Decoder(str)
+
+
+def begin(parts: Sequence[str]) -> SessionFacts:
+    """Know the agent by its file: `<work folder>/<session>/agents/<agent>/wire.jsonl`."""
+    if len(parts) >= 4 and parts[-3] == "agents":
+        return SessionFacts(session=parts[-4] or "unknown", agent=parts[-2])
+    name = parts[-1] if parts else ""
+    return SessionFacts(session=name.removesuffix(".jsonl") or "unknown")
+
+
+def profile(memory: SessionMemory, line: shapes.Profile, raw: bytes) -> Sequence[Noted]:
+    """Read who the agent is, and where it works."""
+    note_time(memory, line.time)
+    facts, environment = memory.facts, line.environmentDisclosure
+    facts.profile = line.profileName or facts.profile
+    cwd = environment.cwd if environment else None
+    started = SessionStarted(cwd=cwd)
+    if not cwd:
+        return (started,)
+    facts.project = cwd
+    return (started, Session(id=facts.session, at=facts.at, project=cwd))
+
+
+def prompt(memory: SessionMemory, line: shapes.Prompt, raw: bytes) -> Sequence[Noted]:
+    """Read a prompt; the first one of the main agent is the title of the session."""
+    note_time(memory, line.time)
+    texts = [words.text for words in line.input or () if words.text]
+    synthetic = None if line.origin is None or line.origin.kind == "user" else True
+    noted: list[Noted] = [*memory.next_turn()]
+    noted.append(UserMessage(text="".join(texts), synthetic=synthetic))
+    facts = memory.facts
+    if not facts.is_titled and facts.agent == MAIN:
+        title = one_line(" ".join(texts), _LONGEST_TITLE)
+        facts.is_titled = bool(title)
+        if title:
+            noted.append(Session(id=facts.session, at=facts.at, title=title))
+    return noted
+
+
+def request(memory: SessionMemory, line: shapes.Request, raw: bytes) -> Sequence[Noted]:
+    """Read which model answers; records of use have only its alias."""
+    note_time(memory, line.time)
+    if line.model:
+        memory.facts.models[line.modelAlias or ""] = line.model
+    return ()
+
+
+def use(memory: SessionMemory, line: shapes.Use, raw: bytes) -> Sequence[Noted]:
+    """Read a record of use, which has no id but its place in the file."""
+    note_time(memory, line.time)
+    facts = memory.facts
+    facts.records += 1
+    if line.usage is None:
+        return ()
+    models, alias = facts.models, line.model or ""
+    model = models.get(alias) or models.get("") or alias or None
+    id = memory.new_id("request")
+    used = Used(
+        report=reported(usage_of(line.usage), message_id=id, model=model),
+        id=f"{facts.session}/{facts.agent}/{facts.records}",
+        subagent=None if facts.agent == MAIN else facts.profile or facts.agent,
+    )
+    return (used,)
+
+
+def usage_of(used: shapes.Tokens) -> Usage:
+    """The tokens of a request; its input excludes the cached ones."""
+    return Usage(
+        input=used.input_other,
+        output=used.output,
+        cache_read=used.input_cache_read,
+        cache_write_5m=used.input_cache_creation,
+    )
+
+
+def loop_event(memory: SessionMemory, line: shapes.LoopEvent, raw: bytes) -> Sequence[Event]:
+    """Read a step of the model: its texts, calls and their results."""
+    note_time(memory, line.time)
+    event = line.event or shapes.Event()
+    before = memory.begin_turn()
+    match event.type:
+        case "step.begin":
+            memory.steps += 1
+            return before
+        case "content.part":
+            return [*before, *_said(memory, event)]
+        case "tool.call":
+            memory.is_answered = False
+            return [*before, *_called(memory, event)]
+        case "tool.result":
+            return [*before, *_returned(memory, event)]
+        case "step.end":
+            return before
+        case _:
+            return [*before, Unknown(name=f"loop/{event.type}", raw=salvage.raw_copy(raw))]
+
+
+def _said(memory: SessionMemory, event: shapes.Event) -> Iterator[Event]:
+    part, id = event.part or shapes.Words(), event.uuid or memory.new_id("text")
+    if part.think:
+        yield Thinking(id=id, text=part.think)
+    elif part.text:
+        memory.note_answer(part.text, is_last=True)
+        yield Text(id=id, text=part.text)
+
+
+def _called(memory: SessionMemory, event: shapes.Event) -> Sequence[Event]:
+    id, name = event.tool_call_id or memory.new_id("call"), event.name or "tool"
+    is_subagent = tools.TOOLS.kind(name) == "subagent"
+    subagent = first_of(event.args, "subagent_type") if is_subagent else None
+    return memory.start(tools.TOOLS.started(id, name, event.args, subagent=subagent))
+
+
+def _returned(memory: SessionMemory, event: shapes.Event) -> Iterator[Event]:
+    result, id = event.result or shapes.Result(), event.tool_call_id or ""
+    call = memory.tools.get(id)
+    output = salvage.decode_part(result.output, _text_decoder)
+    if output is None and result.output:
+        output = bytes(result.output).decode("utf-8", "replace")
+    failed = bool(result.is_error)
+    yield from memory.finish(
+        id,
+        "error" if failed else "ok",
+        output=None if failed else output or None,
+        error=output or None if failed else None,
+    )
+    if call is not None and call.kind == "edit" and not failed:
+        path = first_of(call.input or NOTHING, "path")
+        if path is not None:
+            yield FileChanged(path=path, tool_id=id)
+
+
+def turn_end(memory: SessionMemory, line: shapes.TurnEnd, raw: bytes) -> Sequence[Event]:
+    """Read how a turn ended."""
+    note_time(memory, line.time)
+    events = [*memory.begin_turn(), *memory.abandon()]
+    turns, memory.steps = memory.steps or None, 0
+    said, memory.said, memory.is_answered = memory.said, None, False
+    if line.reason in (None, "completed"):
+        return [*events, memory.finish_turn(None, said, turns=turns)]
+    error = line.error or shapes.Failure()
+    if line.reason != "failed":
+        reason = "interrupted" if line.reason in ("cancelled", "interrupted") else line.reason
+        return [*events, memory.finish_turn(reason, error.message, turns=turns)]
+    kind: Any = "auth" if error.code == "provider.auth_error" else "internal"
+    failure = Error(kind=kind, message=error.message)
+    return [*events, failure, memory.finish_turn("api_error", error.message, turns=turns)]
+
+
+def compacted(memory: SessionMemory, line: shapes.Compaction, raw: bytes) -> Events:
+    """Read that the context was summed up."""
+    note_time(memory, line.time)
+    return ContextCompacted()
+
+
+TABLE = (
+    Row(shapes.Assistant, assistant),
+    Row(shapes.Tool, tool),
+    Row(shapes.Meta, meta),
+    Row(shapes.Goal, goal),
+    Row(shapes.Profile, profile, "stored", (b'"profile.bind"',)),
+    Row(shapes.Prompt, prompt, "stored", (b'"turn.prompt"',)),
+    Row(shapes.Request, request, "stored", (b'"llm.request"',)),
+    Row(shapes.Use, use, "stored", (b'"usage.record"',)),
+    Row(shapes.LoopEvent, loop_event, "stored"),
+    Row(shapes.TurnEnd, turn_end, "stored"),
+    Row(shapes.Compaction, compacted, "stored"),
+)
+_MESSAGES = stream_of(TABLE)
+_SHAPES = union_of(shape for shape in _MESSAGES if shape is not shapes.Goal)
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Return a decoder for one stream of Kimi Code."""
-    reader = TableReader(Memory(), _TABLE)
+    reader = TableReader(Memory(), _MESSAGES)
     return LineDecoder("kimi", _SHAPES, reader, untagged=shapes.Goal, cap=cap)
+
+
+STORED = Stored(
+    "kimi",
+    TABLE,
+    SessionMemory,
+    facts=SessionFacts,
+    begin=begin,
+    silent=silent_types(_SILENT.split()),
+    time="time",
+)
+"""Reads stored sessions."""

@@ -1,8 +1,8 @@
-"""The shapes of Kimi Code's messages, with the fields that are used; others are skipped."""
+"""The shapes of Kimi Code's messages and stored sessions, with the fields that are used."""
 
 import msgspec
 
-from nightrook.adapter.shapes import Count, Milliseconds, Shape
+from nightrook.adapter.shapes import NOTHING, Count, Milliseconds, Shape
 
 
 class Function(Shape):
@@ -54,3 +54,89 @@ class Goal(msgspec.Struct, gc=False):
     type: str | None = None
     status: str | None = None
     reason: str | None = None
+
+
+# Stored sessions
+
+
+class Line(Shape):
+    time: str | float | None = None
+
+
+class Environment(Shape):
+    cwd: str | None = None
+
+
+class Profile(Line, tag="profile.bind"):
+    profileName: str | None = None
+    environmentDisclosure: Environment | None = None
+
+
+class Words(Shape):
+    type: str | None = None
+    text: str | None = None
+    think: str | None = None
+
+
+class Origin(Shape):
+    kind: str | None = None
+
+
+class Prompt(Line, tag="turn.prompt"):
+    input: list[Words] | None = None
+    origin: Origin | None = None
+
+
+class Request(Line, tag="llm.request"):
+    model: str | None = None
+    modelAlias: str | None = None
+
+
+class Tokens(Shape, rename="camel"):
+    input_other: Count | None = None
+    output: Count | None = None
+    input_cache_read: Count | None = None
+    input_cache_creation: Count | None = None
+
+
+class Use(Line, tag="usage.record"):
+    """The tokens of a request; the model is an alias."""
+
+    model: str | None = None
+    usage: Tokens | None = None
+
+
+class Result(Shape, rename="camel"):
+    output: msgspec.Raw = NOTHING
+    is_error: bool | None = None
+
+
+class Event(Shape, rename="camel"):
+    """A step of the loop; which fields it has depends on its type."""
+
+    type: str | None = None
+    uuid: str | None = None
+    part: Words | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    args: msgspec.Raw = NOTHING
+    result: Result | None = None
+    finish_reason: str | None = None
+
+
+class LoopEvent(Line, tag="context.append_loop_event"):
+    event: Event | None = None
+
+
+class Failure(Shape):
+    code: str | None = None
+    message: str | None = None
+
+
+class TurnEnd(Line, tag="turn.ended"):
+    reason: str | None = None
+    error: Failure | None = None
+
+
+class Compaction(Line, tag="context.compacted"):
+    """The context was summed up."""
