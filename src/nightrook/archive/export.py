@@ -17,7 +17,7 @@ import msgspec
 from nightrook.archive.report.sessions import listed_sessions
 from nightrook.archive.search.documents import Document, DocumentFilter, documents
 from nightrook.archive.sessions.copies import copied_sources
-from nightrook.archive.sessions.sources import SessionSource, SourceReading, session_sources
+from nightrook.archive.sessions.reader import SessionSource, SourceReading, session_sources
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import encodable
 

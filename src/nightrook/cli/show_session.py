@@ -14,7 +14,8 @@ from nightrook.archive.report.figures import Figures
 from nightrook.archive.report.sessions import session_use
 from nightrook.archive.session_files import user_homes
 from nightrook.archive.sessions.copies import copies
-from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
+from nightrook.archive.sessions.find import find_session, subagent_sessions
+from nightrook.archive.sessions.reader import StoredSession
 from nightrook.archive.sessions.story import session_story
 from nightrook.cli.import_bar import current_archive
 from nightrook.cli.show_document import RunDocument, write_document

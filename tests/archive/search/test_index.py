@@ -11,7 +11,7 @@ from nightrook.archive.search import index, indexing
 from nightrook.archive.search.index import FORMAT, SearchIndex
 from nightrook.archive.search.indexing import Progress, fill
 from nightrook.archive.search.search import Hit, SearchQuery, by_session, search
-from nightrook.archive.sessions.sources import session_sources
+from nightrook.archive.sessions.reader import session_sources
 from nightrook.store.files import Folder
 from tests.archive.folders import unchanged
 

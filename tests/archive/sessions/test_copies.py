@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nightrook.archive.housekeeping import to_forget
 from nightrook.archive.sessions.copies import kept_copies, remove_copies
-from nightrook.archive.sessions.parts import COPY
+from nightrook.archive.sessions.reader import COPY
 
 
 def make_copy(home: Path, name: str, at: float) -> Path:

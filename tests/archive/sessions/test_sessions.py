@@ -7,12 +7,8 @@ import pytest
 
 from nightrook.archive.importer import bring_up_to_date
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.sessions.find import (
-    SessionFile,
-    StoredSession,
-    UnknownSessionError,
-    find_session,
-)
+from nightrook.archive.sessions.find import UnknownSessionError, find_session
+from nightrook.archive.sessions.reader import SessionFile, StoredSession
 from nightrook.archive.sessions.story import session_story
 from nightrook.model.events import (
     StreamClosed,

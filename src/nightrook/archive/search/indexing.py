@@ -19,7 +19,7 @@ from nightrook.archive.search.index import (
     packed,
 )
 from nightrook.archive.sessions.copies import check_copies_can_be_made, keep_copy
-from nightrook.archive.sessions.sources import SessionSource, SourceReading, session_sources
+from nightrook.archive.sessions.reader import SessionSource, SourceReading, session_sources
 from nightrook.config.user_options import Keep
 from nightrook.store.files import Folder
 
@@ -197,7 +197,7 @@ class Writer:
 
 
 def _blocks(documents: Sequence[Document], times: Sequence[int]) -> Iterator[slice]:
-    """Parts of a good size to compress and to read again, none with times too far apart."""
+    """SessionBytes of a good size to compress and to read again, none with times too far apart."""
     first, size = 0, 0
     earliest = latest = times[0] if times else 0
     for end, (document, time_ms) in enumerate(zip(documents, times, strict=True)):

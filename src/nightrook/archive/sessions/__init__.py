@@ -1,1 +1,1 @@
-"""The stored sessions of agents, read as events: `find` finds one, `feed` reads it."""
+"""The stored sessions of agents: `find` finds one, `reader` reads it, `story` shows it."""

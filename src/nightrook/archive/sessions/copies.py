@@ -12,9 +12,13 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from nightrook import agents
-from nightrook.archive.sessions.find import SessionFile, StoredSession
-from nightrook.archive.sessions.parts import COPY, Parts
-from nightrook.archive.sessions.sources import SessionSource
+from nightrook.archive.sessions.reader import (
+    COPY,
+    SessionBytes,
+    SessionFile,
+    SessionSource,
+    StoredSession,
+)
 from nightrook.model.errors import NightrookError
 from nightrook.store.files import Folder
 
@@ -46,7 +50,7 @@ def keep_copy(home: Path, source: SessionSource) -> None:
     path = home / FOLDER / source.agent / (_below(source) + COPY)
     file = SessionFile(source.path, source.kind, source.session)
     session = StoredSession(agent=source.agent, id="", files=(file,))
-    parts = Parts(session, agents.transcript(source.agent))
+    parts = SessionBytes(session, agents.transcript(source.agent))
     try:
         data = [chunk for part in parts for chunk in part.chunks()]
     finally:

@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from nightrook import agents
-from nightrook.adapter.history import Kind
 from nightrook.archive.ledger.ledger import Ledger
 from nightrook.archive.session_files import FoundFile, Search
+from nightrook.archive.sessions.reader import SessionFile, StoredSession
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import encodable
 
@@ -23,29 +21,6 @@ _MOST_SUBAGENTS = 1000
 
 class UnknownSessionError(NightrookError):
     """No stored session has that id, or several begin like it."""
-
-
-class SessionFile(NamedTuple):
-    """A file of a session; in a SQLite store, its rows."""
-
-    path: str
-    kind: Kind
-    key: str
-    """The id of the session in a SQLite store; of a file, the session that it belongs to."""
-
-    task: str | None = None
-    """The task of the session whose events it has; None is the session itself."""
-
-
-class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that an agent keeps on disk."""
-
-    agent: str
-    id: str
-    project: str | None = None
-    title: str | None = None
-    files: tuple[SessionFile, ...] = ()
-    """The file of the session itself first; empty if they are gone."""
 
 
 class SessionName(NamedTuple):

@@ -10,8 +10,7 @@ import msgspec
 
 from nightrook.adapter.stored import Transcript
 from nightrook.archive.session_files import open_unseen
-from nightrook.archive.sessions.find import SessionFile
-from nightrook.archive.sessions.parts import content_of
+from nightrook.archive.sessions.reader import SessionFile, content_of
 from nightrook.model.events import Text, ToolStarted, Unreadable, UserMessage
 from nightrook.model.fold import Fold
 from nightrook.model.price import Prices

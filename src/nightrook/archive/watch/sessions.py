@@ -7,8 +7,7 @@ from typing import NamedTuple
 from nightrook import agents
 from nightrook.adapter.history import History, Kind
 from nightrook.archive.session_files import SearchedFolder
-from nightrook.archive.sessions.find import SessionFile
-from nightrook.archive.sessions.sources import session_marks
+from nightrook.archive.sessions.reader import SessionFile, session_marks
 from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.polled_folders import FileStamp
 from nightrook.archive.watch.readings import GrowingFile, RewrittenFile

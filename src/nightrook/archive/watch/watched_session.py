@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nightrook.archive.sessions.session_log import OF_THE_SESSION, placed
+from nightrook.archive.sessions.story import OF_THE_SESSION, placed
 from nightrook.archive.watch.readings import Reading
 from nightrook.archive.watch.watched import Row
 from nightrook.model.events import TaskStarted
