@@ -22,7 +22,6 @@ from nightrook.model.errors import NightrookError, UndetectedAgentError, Unreada
 from nightrook.model.records import Decoder, Record
 from nightrook.store.file_names import INFO
 from nightrook.store.home import home_folder
-from nightrook.store.list import find_run
 from nightrook.store.logs import LogStream, open_packed
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.integrity import changed_run
@@ -73,6 +72,8 @@ def named_run(source: ByteSource) -> RunFolder | None:
         if (path / INFO).is_file():
             return RunFolder(path)
         if isinstance(source, str) and not path.exists():
+            from nightrook.store.list import find_run  # few sources are names
+
             return find_run(home_folder(), source)
     except NightrookError:
         return None
