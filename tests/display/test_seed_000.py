@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 
 from nightrook import agents
 from nightrook.adapter.agent import Task

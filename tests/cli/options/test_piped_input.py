@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 from tests.process.recording import wait_for
 from tests.warm import ROOK
 

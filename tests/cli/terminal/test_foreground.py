@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 from tests.process.recording import wait_for
 from tests.terminals import Terminal
 from tests.warm import ROOK

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.archive.secrets import PARTS, SECRETS
-from tests.cli.archive.sayings import say
+from tests.cli.sayings import say
 
 from nightrook.cli.main import cli
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 from tests.warm import ROOK
 
 from nightrook.cli.terminal.ending import print_answer

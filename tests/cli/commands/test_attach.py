@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.test_run import Desk, until
+from tests.cli.commands.test_run import Desk, until
 from tests.process.recording import PATIENCE_S, is_gone, wait_for
 from tests.warm import ROOK
 

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import Desk, status
+from tests.cli.commands.test_run import Desk, status
 from tests.process.recording import wait_for
 from tests.warm import ROOK
 

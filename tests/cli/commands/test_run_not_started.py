@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 from tests.warm import rook
 
 

@@ -9,8 +9,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.test_foreground import SPINNER, WORKS, assert_clean, drawn_since, has_status, rook
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
+from tests.cli.terminal.test_foreground import (
+    SPINNER,
+    WORKS,
+    assert_clean,
+    drawn_since,
+    has_status,
+    rook,
+)
 from tests.process.recording import wait_for
 from tests.terminals import Terminal
 from tests.warm import ROOK

@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 from click.testing import CliRunner
-from tests.cli.archive.sayings import say
+from tests.cli.sayings import say
 from tests.display.document.payloads import HTML
 from tests.display.document.test_hostile_documents import Shape, Sink, browsed
 

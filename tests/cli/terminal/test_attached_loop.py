@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import until
+from tests.cli.commands.test_run import until
 from tests.loops.playing import install
 from tests.warm import ROOK, rook
 

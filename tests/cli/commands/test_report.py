@@ -8,7 +8,7 @@ import pytest
 from tests.ci.payloads import PAYLOADS
 from tests.ci.test_github import read_command, read_outputs
 from tests.cli.desk import Desk
-from tests.cli.test_safe_output import ENVIRON, SECRETS, assert_clean, install, session
+from tests.cli.terminal.test_safe_output import ENVIRON, SECRETS, assert_clean, install, session
 
 FORMATS = ("markdown", "github", "junit", "json")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 
 
 @pytest.fixture

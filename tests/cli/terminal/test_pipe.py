@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import Desk, until
+from tests.cli.commands.test_run import Desk, until
 from tests.conftest import ROOT
 from tests.process.recording import wait_for
 from tests.warm import ROOK, rook_bytes

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import Desk
+from tests.cli.commands.test_run import Desk
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""Commands for what a run changed."""
