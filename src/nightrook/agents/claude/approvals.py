@@ -12,7 +12,8 @@ import msgspec
 from nightrook.adapter import salvage
 from nightrook.adapter.shapes import NOTHING
 from nightrook.agents.claude import shapes, tools
-from nightrook.model.events import ToolKind
+from nightrook.agents.claude.memory import Memory
+from nightrook.model.events import Error, Event, PermissionRequested, ToolKind, Unknown
 from nightrook.model.questions import Ask, By, Decision, Option, Question
 
 _PLAN, _QUESTIONS = "ExitPlanMode", "AskUserQuestion"
@@ -22,6 +23,9 @@ _REFUSALS: Mapping[By, str] = {
     "nobody": "No user is available to approve this.",
 }
 _UNAVAILABLE = "No user is available to answer this."  # cancels a form (2.1.325)
+
+_FOR_PROGRAMS = frozenset({"hook_callback", "mcp_message"})  # to programs that registered for them
+_FOR_PEOPLE = frozenset({"elicitation", "request_user_dialog"})
 
 INTERRUPT = (
     b'{"type":"control_request","request_id":"interrupt","request":{"subtype":"interrupt"}}\n'
@@ -71,6 +75,48 @@ class _Shown(msgspec.Struct):
     fields: set[str]
     title: str | None = None
     detail: Sequence[str] = ()
+
+
+def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes) -> Sequence[Event]:
+    """Read a request to the user or program that started the agent."""
+    request = message.request or shapes.Request()
+    if request.subtype in _FOR_PROGRAMS:
+        return ()
+    if request.subtype != "can_use_tool":
+        name = f"control_request/{request.subtype}" if request.subtype else "control_request"
+        known = request.subtype in _FOR_PEOPLE
+        asked = PermissionRequested(
+            id=message.request_id, name=request.subtype, reason=request.message
+        )
+        return (asked,) if known else (Unknown(name=name, raw=salvage.raw_copy(line)), asked)
+    return (
+        PermissionRequested(
+            id=message.request_id,
+            tool_id=request.tool_use_id,
+            name=request.tool_name,
+            input=salvage.raw_copy(request.input),
+            reason=request.decision_reason,
+            fix=_suggested_rule(request),
+        ),
+    )
+
+
+def _suggested_rule(request: shapes.Request) -> str | None:
+    for suggestion in request.permission_suggestions or ():
+        for rule in suggestion.rules or ():
+            if rule.toolName:
+                return f"{rule.toolName}({rule.ruleContent})" if rule.ruleContent else rule.toolName
+    return tools.allow_rule(request.tool_name, request.input) if request.tool_name else None
+
+
+def control_response(
+    memory: Memory, message: shapes.ControlResponse, line: bytes
+) -> Sequence[Event]:
+    """Read the response to a request of ours; only an error is an event."""
+    response = message.response or shapes.Response()
+    if response.subtype != "error":
+        return ()
+    return (Error(kind="config", message=response.error, retryable=False),)
 
 
 def read(line: bytes) -> Ask | None:

@@ -1,11 +1,18 @@
-"""Maps Claude Code's errors to neutral kinds of error."""
+"""Reads errors, which it maps to neutral kinds, and the state of the provider's limits."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Literal
 
+import msgspec
+
+from nightrook.adapter import salvage
 from nightrook.adapter.api_statuses import PASSING
+from nightrook.adapter.shapes import NOTHING
 from nightrook.agents.claude import shapes
-from nightrook.agents.claude.tools.results import text_of
+from nightrook.agents.claude.memory import Memory
+from nightrook.agents.claude.tools import text_of
 from nightrook.model.events import Error, ErrorKind, Event, LimitReported
 
 KINDS: Mapping[str, ErrorKind] = {
@@ -50,6 +57,15 @@ _WORDS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
     (re.compile(r"API Error: 529\b"), "overload"),
     (_NO_CREDIT, "quota"),
 )
+
+_LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
+    "allowed": "allowed",
+    "allowed_warning": "warning",
+    "rejected": "rejected",
+}
+_MILLISECONDS = 1e11  # a larger time, after the year 5138, is in milliseconds
+_windows_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_window_decoder = msgspec.json.Decoder(shapes.LimitWindow)
 
 _VAGUE = frozenset({"invalid_request", "invalid_request_error", "server_error", "api_error"})
 
@@ -108,3 +124,60 @@ def _errors(kind: ErrorKind | None, text: str | None, *, unpaid: bool = False) -
         )
     )
     return events
+
+
+def auth_status(memory: Memory, message: shapes.AuthStatus, line: bytes) -> Sequence[Event]:
+    """Read the status of a login."""
+    return (Error(kind="auth", message=message.error, retryable=False),) if message.error else ()
+
+
+def rate_limit_event(
+    memory: Memory, message: shapes.RateLimitEvent, line: bytes
+) -> Sequence[Event]:
+    """Read the state of the subscription's limits, starting with the window that decides."""
+    info = message.rate_limit_info
+    if info is None:
+        return ()
+    memory.limited = info.status == "rejected"
+    windows = _windows(info)
+    deciding = windows.pop(info.rateLimitType or "", shapes.LimitWindow())
+    used = deciding.utilization if info.utilization is None else info.utilization
+    events = [
+        LimitReported(
+            window=info.rateLimitType,
+            status=_LIMIT_STATUS.get(info.status or ""),
+            used=_finite(used),
+            resets_at=_moment(info.resetsAt),
+            overage=info.overageStatus,
+        )
+    ]
+    for name, window in windows.items():
+        events.append(
+            LimitReported(
+                window=name,
+                status=_LIMIT_STATUS.get(window.status or ""),
+                used=_finite(window.utilization),
+                resets_at=_moment(window.resetsAt),
+            )
+        )
+    return events
+
+
+def _windows(info: shapes.RateLimitInfo) -> dict[str, shapes.LimitWindow]:
+    """All windows that can be read."""
+    unified = info.unifiedWindows
+    parts = None if unified is NOTHING else salvage.decode_part(unified, _windows_decoder)
+    windows = {
+        name: salvage.decode_part(raw, _window_decoder) for name, raw in (parts or {}).items()
+    }
+    return {name: window for name, window in windows.items() if window is not None}
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and isfinite(number) else None
+
+
+def _moment(seconds: float | None) -> float | None:
+    if seconds is None or not isfinite(seconds) or seconds < 0:
+        return None
+    return seconds / 1000 if seconds > _MILLISECONDS else seconds

@@ -9,7 +9,7 @@ from nightrook.adapter import memory
 from nightrook.adapter.memory import forget_oldest
 from nightrook.adapter.stored import TimedMemory
 from nightrook.agents.claude import shapes
-from nightrook.agents.claude.tools.results import Plan
+from nightrook.agents.claude.tools import Plan
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.bounded_memory import keep_end, take_oldest
 from nightrook.model.events import (

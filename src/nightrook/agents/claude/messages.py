@@ -15,8 +15,7 @@ from nightrook.agents.claude import shapes, tools
 from nightrook.agents.claude.errors import api_error
 from nightrook.agents.claude.memory import ApiMessage, Memory, OpenBlock
 from nightrook.agents.claude.shapes import UseResult
-from nightrook.agents.claude.tools import results as tool_results
-from nightrook.agents.claude.tools.results import text_of
+from nightrook.agents.claude.tools import text_of
 from nightrook.agents.claude.usage import of_message
 from nightrook.model.events import (
     Event,
@@ -321,7 +320,7 @@ def _finish(
     if memory.has_ended(id):
         return ()
     tool = memory.end(id)
-    outcome = tool_results.read(
+    outcome = tools.outcome_of(
         block, tool.name if tool else None, denied=memory.decisions.pop(id, None)
     )
     if outcome.error is not None:
@@ -332,7 +331,7 @@ def _finish(
     kind = tool.kind if tool else None
     output = outcome.output
     if kind == "subagent" and outcome.status == "ok":
-        output = tool_results.report(result) or output
+        output = tools.subagent_report(result) or output
     events.append(
         ToolFinished(
             id=id,
@@ -398,7 +397,7 @@ def deny(
 
 def allow_rule(memory: Memory, name: str, input: msgspec.Raw, *, refusal: str | None) -> str | None:
     """The rule that would have allowed a denied call, if there is one."""
-    if memory.mode == _ALL_ALLOWED or tool_results.is_final(refusal):
+    if memory.mode == _ALL_ALLOWED or tools.is_final(refusal):
         return None
     return tools.allow_rule(name, input)
 
@@ -409,7 +408,7 @@ def _changes(
     """What a successful call changed: a file, or the plan."""
     if tool.kind == "edit":
         path = tools.path_of(_input(tool))
-        changed = tool_results.file_change(result, name=tool.name, path=path, tool_id=id)
+        changed = tools.file_change(result, name=tool.name, path=path, tool_id=id)
         return (changed,) if changed else ()
     if tool.kind == "plan" and memory.plan.apply(tool.name, _input(tool), result):
         return (PlanChanged(items=memory.plan.items),)
@@ -424,7 +423,7 @@ def _change_mode(
     memory: Memory, block: shapes.Block | shapes.ToolResult, name: str
 ) -> Sequence[Event]:
     denied = memory.decisions.pop(block.tool_use_id or "", None)
-    outcome = tool_results.read(block, name, denied=denied)
+    outcome = tools.outcome_of(block, name, denied=denied)
     if outcome.status != "ok":
         return (Notice(level="warning", text=f"{name}: {outcome.error or 'failed'}"),)
     if entered := tools.PLAN_MODE[name]:

@@ -21,7 +21,16 @@ from nightrook.adapter.reader import (
     union_of,
 )
 from nightrook.adapter.stored import transcript_decoder
-from nightrook.agents.claude import calls, control, messages, results, sessions, shapes, system
+from nightrook.agents.claude import (
+    approvals,
+    calls,
+    errors,
+    messages,
+    results,
+    sessions,
+    shapes,
+    system,
+)
 from nightrook.agents.claude.memory import Memory, SessionMemory
 from nightrook.model.events import Event
 
@@ -33,12 +42,12 @@ TABLE = (
     Row(shapes.ToolProgress, messages.tool_progress),
     Row(shapes.System, system.system),
     Row(shapes.Result, results.result),
-    Row(shapes.ControlRequest, control.control_request),
-    Row(shapes.ControlResponse, control.control_response),
-    Row(shapes.RateLimitEvent, control.rate_limit_event),
-    Row(shapes.ToolUseSummary, control.tool_use_summary),
-    Row(shapes.AuthStatus, control.auth_status),
-    Row(shapes.ConversationReset, control.conversation_reset),
+    Row(shapes.ControlRequest, approvals.control_request),
+    Row(shapes.ControlResponse, approvals.control_response),
+    Row(shapes.RateLimitEvent, errors.rate_limit_event),
+    Row(shapes.ToolUseSummary, system.tool_use_summary),
+    Row(shapes.AuthStatus, errors.auth_status),
+    Row(shapes.ConversationReset, system.conversation_reset),
     Row(shapes.CommandLifecycle, no_events),
     Row(shapes.KeepAlive, no_events),
     Row(shapes.ControlCancelRequest, no_events),

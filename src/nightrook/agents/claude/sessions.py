@@ -10,7 +10,7 @@ from nightrook.adapter.memory import forget_oldest
 from nightrook.adapter.stored import note_time
 from nightrook.agents.claude import messages, shapes, system
 from nightrook.agents.claude.memory import SessionMemory
-from nightrook.agents.claude.tools.results import text_of
+from nightrook.agents.claude.tools import text_of
 from nightrook.model.events import (
     Event,
     HookFinished,

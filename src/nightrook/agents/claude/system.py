@@ -1,4 +1,4 @@
-"""Reads system messages: sessions, retries, tasks, hooks, compaction and notices."""
+"""Reads system messages: sessions, retries, tasks, hooks, compaction, and other notices."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -270,6 +270,20 @@ def notice(memory: Memory, notice: shapes.Notice) -> Sequence[Event]:
     if notice.prevent_continuation:
         memory.signs.blocked = text or ""
     return (Notice(level=level, text=text),) if text else ()
+
+
+def tool_use_summary(
+    memory: Memory, message: shapes.ToolUseSummary, line: bytes
+) -> Sequence[Event]:
+    """Read the summary of a batch of tool calls."""
+    return (Notice(level="info", text=message.summary),) if message.summary else ()
+
+
+def conversation_reset(
+    memory: Memory, message: shapes.ConversationReset, line: bytes
+) -> Sequence[Event]:
+    """Read that the conversation was cleared."""
+    return (Notice(level="info", text="the conversation was cleared"),)
 
 
 def _usage(usage: shapes.TaskUsage | None) -> TaskUsage | None:
