@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter.history import Call, Facts, Finding, History, Limit, Noted, Session, Used
-from nightrook.adapter.reader import Row, stream_of
+from nightrook.adapter.reader import Row, stored_of, stream_of
 from nightrook.adapter.shapes import Count, Shape
 from nightrook.adapter.stored import Stored, StoredMemory, note_time
 from nightrook.adapter.usage import reported
@@ -96,8 +96,23 @@ def test_what_cannot_be_read_is_not_a_call() -> None:
     assert findings(b"", b'{"spent"', b'["spent"]', b'{"type":"dance","is":"spent"}') == []
 
 
+def test_a_usage_that_nothing_identifies_is_not_a_call() -> None:
+    unnamed = Used(report=reported(Usage(input=9)))
+    stored = Stored(
+        "parrot",
+        (TABLE[0], Row(Spent, lambda *_: [unnamed], "stored", (b'"spent"',))),
+        Memory,
+        facts=Facts,
+        begin=begin,
+    )
+    assert stored.findings([LINES[1]], begin(("s",))) == []
+    *records, _ = [*(decoder := stored.decoder()).feed(LINES[1] + b"\n"), *decoder.close()]
+    assert [record.event for record in records] == [unnamed.report]
+
+
 def test_the_table_is_split_by_where_its_lines_occur() -> None:
     assert stream_of(TABLE) == {Said: said}
+    assert stored_of(TABLE) == {Said: said, Spent: spent}
     assert STORED.needles == (b'"spent"',)
 
 
