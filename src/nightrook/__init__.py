@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nightrook.archive.cost import cost
     from nightrook.archive.report.figures import CostReport, CostRow
     from nightrook.loop_api import loop
-    from nightrook.loops.driver import Loop
+    from nightrook.loops.loop import Loop
     from nightrook.loops.start import BadPlanError
     from nightrook.model.errors import (
         AmbiguousRunError,
@@ -64,7 +64,7 @@ _HOMES = {
     "Decision": "nightrook.model.questions",
     "Decoder": "nightrook.model.records",
     "Event": "nightrook.model.events",
-    "Loop": "nightrook.loops.driver",
+    "Loop": "nightrook.loops.loop",
     "NewerRunError": "nightrook.model.errors",
     "NoSessionError": "nightrook.runs.resume",
     "OptionError": "nightrook.model.errors",

@@ -9,7 +9,7 @@ from pathlib import Path
 from nightrook.api import Duration, StrPath, run_options
 from nightrook.config.option import checked
 from nightrook.config.options import FeedMode, LoopOptions, LoopPermission, OnStuck
-from nightrook.loops.driver import Loop
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import plan_of
 from nightrook.loops.start import new_loop
 

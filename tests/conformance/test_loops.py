@@ -20,9 +20,9 @@ from tests.conformance.bench import Bench, Outcome
 
 QUICK = """
 from nightrook.cli.main import main
-from nightrook.loops.waits import backoff
+from nightrook.loops import retries
 
-backoff.MARGIN_S, backoff.LEAST_WAIT_S = 0.0, 1.0
+retries.MARGIN_S, retries.LEAST_WAIT_S = 0.0, 1.0
 main()
 """
 """rook, but for the minute that it waits at least for a limit, and the minute it adds."""

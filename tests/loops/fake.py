@@ -6,8 +6,8 @@ from datetime import UTC
 from typing import Any
 
 from nightrook.loops.effects import Emit, RunRequest
+from nightrook.loops.loop_runs import report
 from nightrook.loops.plan import LoopPlan
-from nightrook.loops.report import report
 from nightrook.loops.state import Change, Check, PendingRun, Report
 from nightrook.model.events import Event
 from nightrook.model.facts import NOTHING_KNOWN, Facts

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nightrook.loops.driver import Loop
 from nightrook.loops.events import LoopEvent
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import Goal, LoopPlan, make_plan
 from nightrook.loops.start import new_loop
 from nightrook.testing import AGENT

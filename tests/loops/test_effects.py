@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.loops.driver import Loop
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.events import (
     AgentThinking,
@@ -22,6 +21,7 @@ from nightrook.loops.events import (
     ToolStarted,
     Waiting,
 )
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.loops.storage import LOOP_FOLDERS

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
-from nightrook.loops.rules import Moment, after_run, before_run
-from nightrook.loops.state import Attempt, Change, Check, LoopState, Report
+from nightrook.loops.rules import after_run, before_run
+from nightrook.loops.state import Attempt, Change, Check, LoopState, Moment, Report
 
 NOW = 1_794_000_000.0
 PLAN = make_plan(agent="claude", cwd="/", prompt="p", goal=Goal(until="DONE"))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import nightrook
-from nightrook.loops import agent_activity
 from nightrook.loops.events import (
     AGENT_EVENTS,
     AgentThinking,
@@ -19,6 +18,7 @@ from nightrook.loops.events import (
     SessionStats,
     ToolCompleted,
     ToolStarted,
+    agent_events,
 )
 from nightrook.loops.plan import Ceilings, Goal
 from nightrook.loops.start import new_loop
@@ -59,7 +59,7 @@ def heard(*messages: dict[str, Any]) -> list[LoopEvent]:
     wire = "".join(json.dumps(message) + "\n" for message in messages).encode()
     told: list[LoopEvent] = []
     for record in nightrook.decode([wire], "claude"):
-        told += agent_activity.loop_events(record.event, iteration=2, at=5.0)
+        told += agent_events(record.event, iteration=2, at=5.0)
     return told
 
 
@@ -149,7 +149,7 @@ def test_a_loop_that_nobody_listens_to_does_the_same(
 def test_a_slow_listener_loses_only_what_the_agent_inside_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nightrook.loops.progress._MOST_UNREAD", 3)
+    monkeypatch.setattr("nightrook.loops.loop._MOST_UNREAD", 3)
     work = install(tmp_path, ["say=no", "say=DONE"], monkeypatch)
 
     async def whole() -> list[LoopEvent]:

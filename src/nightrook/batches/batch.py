@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from nightrook.batches.queue import Job, Queue, loop_result
 from nightrook.batches.tasks import BatchTask
 from nightrook.config.options import RunOptions
-from nightrook.loops.driver import Loop
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.model.answer import final_text

@@ -12,17 +12,14 @@ import msgspec
 from msgspec.structs import replace
 
 from nightrook.config.options import RunOptions
-from nightrook.loops.agent_activity import loop_events
-from nightrook.loops.changes.file_listing import Listings
-from nightrook.loops.changes.git import Snapshots
+from nightrook.loops.changed_files import Listings, Snapshots
 from nightrook.loops.checks import run_check
-from nightrook.loops.current_run import recovered_report, run_folder
-from nightrook.loops.events import LoopEvent, StuckSuspected
+from nightrook.loops.events import LoopEvent, StuckSuspected, agent_events
+from nightrook.loops.limit_resets import SystemZone
+from nightrook.loops.loop_runs import recovered_report, report, run_folder
 from nightrook.loops.plan import LoopPlan
-from nightrook.loops.report import report
 from nightrook.loops.state import Change, Check, PendingRun, Report
-from nightrook.loops.waits.resets import SystemZone
-from nightrook.loops.waits.steady_clock import SteadyClock
+from nightrook.loops.waiting import SteadyClock
 from nightrook.model.errors import NightrookError, UnsupportedError
 from nightrook.runs.git.git_command import GitError
 from nightrook.runs.git.repository import Committed, is_ignored
@@ -257,7 +254,7 @@ class RealEffects:
     async def _pass_on(self, current: Run, request: RunRequest, emit: Emit) -> None:
         async for record in current:
             at = record.at if record.at is not None else self.now()
-            for event in loop_events(record.event, iteration=request.pending.iteration, at=at):
+            for event in agent_events(record.event, iteration=request.pending.iteration, at=at):
                 emit(event)
 
     async def _watch(self, current: Run, request: RunRequest, emit: Emit) -> None:

@@ -1,56 +1,24 @@
-"""What a loop does next, as pure functions of its plan and its state: one small rule each."""
+"""What a loop does next, as pure functions of its plan and its state: one small rule each.
+
+The first rule that applies decides (`_AFTER`, `_BEFORE`); if none does, the loop continues. Rules
+on waiting and retrying are in `nightrook.loops.retries`.
+"""
 
 import shlex
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 
 import msgspec
 from msgspec import UNSET
 
-from nightrook.loops.ceilings import reached_ceilings
-from nightrook.loops.events import Decision
-from nightrook.loops.plan import LoopPlan
-from nightrook.loops.state import Attempt, Check, LoopState
-from nightrook.loops.waits.backoff import (
-    MOST_BACKOFF_S,
-    backoff_s,
-    end_of_limit,
-    unknown_reset_s,
-)
+from nightrook.loops.events import CeilingName, Decision
+from nightrook.loops.plan import Ceilings, LoopPlan
+from nightrook.loops.retries import after_failure, after_limit, before_quota
+from nightrook.loops.state import Attempt, Check, LoopState, Moment
 from nightrook.model.sentences import interrupted_by
-from nightrook.model.status import LoopEnd
-from nightrook.model.text import one_line
+from nightrook.model.text import count, one_line
 
 _LONGEST_ERROR = 200
 _BEFORE_PAYING = "nothing was spent; if the agent is to make it work, use --no-check-first"
-
-
-class Moment(msgspec.Struct, frozen=True):
-    """Everything a rule may look at."""
-
-    plan: LoopPlan
-    state: LoopState
-    now: float
-    """The time on the wall clock, by which waits end."""
-
-    elapsed_s: float
-    """How long the loop has run."""
-
-    random: float
-    """A random share, 0 to 1, that spreads waits."""
-
-    stopped_by: str | None = None
-    """What stopped the loop, as `interrupted_by` takes it."""
-
-    @property
-    def last(self) -> Attempt:
-        """The run that has just ended."""
-        return self.state.attempts[-1]
-
-    @property
-    def time_left_s(self) -> float:
-        """How much of the loop's time is left."""
-        return self.plan.ceilings.time_s - self.elapsed_s
 
 
 Rule = Callable[[Moment], Decision | None]
@@ -75,7 +43,7 @@ def after_first_checks(moment: Moment, checks: Sequence[Check]) -> Decision | No
     if broken := _broken(checks, moment.state.iterations):  # guards: broken-check-first
         decision = _cannot_check(moment, broken, _BEFORE_PAYING)
     elif _is_done_already(moment, checks):
-        decision = _finish(moment, "done", "every check passes already", _passed(checks))
+        decision = moment.finish("done", "every check passes already", _passed(checks))
     return None if decision is None else msgspec.structs.replace(decision, rule="check_first")
 
 
@@ -114,20 +82,20 @@ def _interrupted(moment: Moment) -> Decision | None:
     half = [check.command for check in last.checks if check.stopped == "interrupted"]
     by = interrupted_by(moment.stopped_by)
     reason = f"{by}, in the middle of the check {half[0]}" if half else last.report.sentence
-    return _finish(moment, "interrupted", reason)
+    return moment.finish("interrupted", reason)
 
 
 def _not_committed(moment: Moment) -> Decision | None:
     """Nothing more is done where the work cannot be kept."""
     problem = moment.last.problem
-    return None if problem is UNSET else _finish(moment, "not_started", problem)
+    return None if problem is UNSET else moment.finish("not_started", problem)
 
 
 def _completion(moment: Moment) -> Decision | None:
     if not is_done(moment.plan, moment.last):
         return None
     said = ("the agent says it is done",) if moment.last.report.said_done else ()
-    return _finish(moment, "done", "the goal is met", said + _passed(moment.last.checks))
+    return moment.finish("done", "the goal is met", said + _passed(moment.last.checks))
 
 
 def _passed(checks: Sequence[Check]) -> tuple[str, ...]:
@@ -138,7 +106,7 @@ def _not_started(moment: Moment) -> Decision | None:
     report = moment.last.report
     if report.status != "not_started":
         return None
-    return _finish(moment, "not_started", report.sentence)
+    return moment.finish("not_started", report.sentence)
 
 
 def _broken_check(moment: Moment) -> Decision | None:
@@ -156,81 +124,7 @@ def _cannot_check(moment: Moment, broken: Sequence[Check], hint: str = "") -> De
     first = broken[0]
     reason = f"the check cannot run (exit code {first.exit_code}): {first.command}"
     evidence = tuple(check.output.strip() for check in broken)
-    return _finish(moment, "not_started", f"{reason}; {hint}" if hint else reason, evidence)
-
-
-def _limit(moment: Moment) -> Decision | None:
-    report = moment.last.report
-    if report.status != "limited":
-        return None
-    evidence = ("the agent reported when the limit ends",) if report.reset_from_field else ()
-    is_final = bool(report.needs_payment)  # guards: no-wait-for-credit
-    return _wait_for_provider(
-        moment, report.sentence, report.resets_at, evidence, is_final=is_final
-    )
-
-
-def _quota(moment: Moment) -> Decision | None:
-    most, last = moment.plan.max_quota, moment.state.last
-    if most is None or last is None or last.report.quota is None or last.report.quota < most:
-        return None
-    resets_at = last.report.quota_resets_at
-    if resets_at is not None and resets_at <= moment.now:
-        return None
-    reason = f"{last.report.quota:.0%} of a quota window is used (--max-quota is {most:.0%})"
-    return _wait_for_provider(moment, reason, resets_at, ())
-
-
-def _wait_for_provider(
-    moment: Moment,
-    reason: str,
-    resets_at: float | None,
-    evidence: tuple[str, ...],
-    *,
-    is_final: bool = False,
-) -> Decision:
-    """Do what the plan says about limits; one that is final is not waited for."""
-    policy = moment.plan.on_limit
-    if policy.do == "stop":
-        return _finish(moment, "limited", reason, evidence)
-    if policy.do == "switch" and policy.agent not in (None, moment.state.agent):
-        return Decision(
-            at=moment.now,
-            step="switch",
-            rule="",
-            reason=reason,
-            evidence=evidence,
-            agent=policy.agent,
-        )
-    if is_final:
-        return _finish(moment, "limited", f"{reason}; waiting does not help", evidence)
-    row = _in_a_row(moment.state.attempts, lambda attempt: attempt.report.status == "limited")
-    retry = moment.now + unknown_reset_s(row, moment.random)
-    if resets_at is not None:
-        until = end_of_limit(resets_at, now=moment.now)
-        if resets_at <= moment.now:  # it should be over, and is not: do not retry every minute
-            until = max(until, retry)
-    else:
-        until = retry
-        evidence = (*evidence, "the end of the limit is not known: retrying from time to time")
-    if until - moment.now > moment.time_left_s:
-        return _finish(moment, "limited", f"{reason}; the limit outlasts the loop's time")
-    return _wait(moment, until, reason, evidence)
-
-
-def _transient(moment: Moment) -> Decision | None:
-    last = moment.last
-    if not last.transient:
-        return None
-    row = _in_a_row(moment.state.attempts, lambda attempt: attempt.transient)
-    reason = f"{last.report.error_kind}: {last.report.error or last.report.sentence}"
-    if row > moment.plan.patience.backoffs:
-        return _finish(moment, "no_progress", f"{row} failures in a row: {reason}")
-    wait = backoff_s(row, moment.random, least=2.0, most=MOST_BACKOFF_S)
-    if wait > moment.time_left_s:
-        decision = _finish(moment, "ceiling", f"the next retry is after the loop's time: {reason}")
-        return msgspec.structs.replace(decision, ceiling="time")
-    return _wait(moment, moment.now + wait, reason, (f"failure {row} in a row",))
+    return moment.finish("not_started", f"{reason}; {hint}" if hint else reason, evidence)
 
 
 def _ceilings(moment: Moment) -> Decision | None:
@@ -240,15 +134,14 @@ def _ceilings(moment: Moment) -> Decision | None:
     first, *others = reached
     last = moment.state.last
     if last is not None and last.report.said_done and not last.checks_pass:
-        decision = _finish(
-            moment,
+        decision = moment.finish(
             "unverified",
             f"the agent says it is done, but a check fails; {first.limit} used",
             _failed_checks(last),
         )
     else:
         evidence = tuple(ceiling.limit for ceiling in others)
-        decision = _finish(moment, "ceiling", f"{first.limit} used", evidence)
+        decision = moment.finish("ceiling", f"{first.limit} used", evidence)
     return msgspec.structs.replace(decision, ceiling=first.name)
 
 
@@ -257,14 +150,14 @@ def _unknown_cost(moment: Moment) -> Decision | None:
     if not report.cost_unknown:  # guards: unknown-price-ends-loop
         return None
     reason = f"{report.sentence}; start the loop with --max-cost-unchecked to leave it out"
-    return msgspec.structs.replace(_finish(moment, "ceiling", reason), ceiling="cost")
+    return msgspec.structs.replace(moment.finish("ceiling", reason), ceiling="cost")
 
 
 def _stuck(moment: Moment) -> Decision | None:
     report = moment.last.report
     if report.status != "stuck" or moment.plan.on_stuck != "stop":
         return None
-    return _finish(moment, "stuck", report.sentence)
+    return moment.finish("stuck", report.sentence)
 
 
 def _denials(moment: Moment) -> Decision | None:
@@ -275,7 +168,7 @@ def _denials(moment: Moment) -> Decision | None:
         return None
     allow = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)  # guards: loop-rule-quoted
     reason = f"the same tools were denied {most} times; allow them with {allow}"
-    return _finish(moment, "no_progress", reason, rules)
+    return moment.finish("no_progress", reason, rules)
 
 
 def _same_error(moment: Moment) -> Decision | None:
@@ -284,7 +177,7 @@ def _same_error(moment: Moment) -> Decision | None:
     errors = {_error(attempt) for attempt in row}
     if len(row) < most or len(errors) != 1 or (error := errors.pop()) is None:
         return None
-    return _finish(moment, "no_progress", f"the same error {most} times: {error}")
+    return moment.finish("no_progress", f"the same error {most} times: {error}")
 
 
 def _no_progress(moment: Moment) -> Decision | None:
@@ -296,7 +189,7 @@ def _no_progress(moment: Moment) -> Decision | None:
         return None
     if len({_answer(attempt) for attempt in row}) != 1:
         return None
-    return _finish(moment, "no_progress", f"no file changed and the same answer {most} times")
+    return moment.finish("no_progress", f"no file changed and the same answer {most} times")
 
 
 def _continue(moment: Moment) -> Decision:
@@ -318,31 +211,19 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("completion", _completion),
     ("not_started", _not_started),
     ("broken_check", _broken_check),
-    ("limits", _limit),
-    ("transient", _transient),
+    ("limits", after_limit),
+    ("transient", after_failure),
     ("unknown_cost", _unknown_cost),
     ("ceilings", _ceilings),
     ("stuck", _stuck),
     ("denials", _denials),
     ("same_error", _same_error),
     ("no_progress", _no_progress),
-    ("quota", _quota),
+    ("quota", before_quota),
 )
 """In this order: completion comes before the ceilings, so that the last iteration counts."""
 
 _BEFORE: tuple[tuple[str, Rule], ...] = (("ceilings", _ceilings),)
-
-
-def _finish(moment: Moment, end: LoopEnd, reason: str, evidence: tuple[str, ...] = ()) -> Decision:
-    return Decision(
-        at=moment.now, step="finish", rule="", reason=reason, evidence=evidence, end=end
-    )
-
-
-def _wait(moment: Moment, until: float, reason: str, evidence: tuple[str, ...]) -> Decision:
-    return Decision(
-        at=moment.now, step="wait", rule="", reason=reason, evidence=evidence, until=until
-    )
 
 
 def _failed_checks(attempt: Attempt) -> tuple[str, ...]:
@@ -351,11 +232,6 @@ def _failed_checks(attempt: Attempt) -> tuple[str, ...]:
 
 def _tail(attempts: Sequence[Attempt], most: int) -> Sequence[Attempt]:
     return attempts[-most:] if most > 0 else ()
-
-
-def _in_a_row(attempts: Sequence[Attempt], holds: Callable[[Attempt], bool]) -> int:
-    """How many of the last runs it holds for, without a gap."""
-    return sum(1 for _ in takewhile(holds, reversed(attempts)))
 
 
 def _error(attempt: Attempt) -> str | None:
@@ -372,3 +248,53 @@ def _answer(attempt: Attempt) -> str:
 def _left_files_alone(attempt: Attempt) -> bool:
     """Whether no file changed; False if the files could not be compared."""
     return attempt.change is not None and attempt.change.files == 0
+
+
+class ReachedCeiling(msgspec.Struct, frozen=True):
+    """A ceiling that was reached."""
+
+    name: CeilingName
+    limit: str
+    """The ceiling in words, such as `20 iterations`."""
+
+    higher: str
+    """The option that doubles it, such as `--max-iterations 40`."""
+
+
+def reached_ceilings(
+    ceilings: Ceilings, state: LoopState, elapsed_s: float
+) -> list[ReachedCeiling]:
+    """The ceilings that a loop has reached after it has run for so long."""
+    rows = (
+        (state.iterations >= ceilings.iterations, _iterations(ceilings)),
+        (elapsed_s >= ceilings.time_s, _time(ceilings)),
+        (state.spent_usd >= ceilings.cost_usd, _cost(ceilings, state)),
+        (state.tokens >= ceilings.tokens, _tokens(ceilings, state)),
+        (state.turns >= ceilings.turns, _turns(ceilings, state)),
+    )
+    return [ceiling for is_reached, ceiling in rows if is_reached]
+
+
+def _iterations(ceilings: Ceilings) -> ReachedCeiling:
+    most = ceilings.iterations
+    return ReachedCeiling("iterations", count(most, "iteration"), f"--max-iterations {2 * most}")
+
+
+def _time(ceilings: Ceilings) -> ReachedCeiling:
+    most = ceilings.time_s
+    return ReachedCeiling("time", f"{most:.0f} s", f"--max-time {2 * most:.0f}s")
+
+
+def _cost(ceilings: Ceilings, state: LoopState) -> ReachedCeiling:
+    higher = 2 * max(ceilings.cost_usd, state.spent_usd)
+    return ReachedCeiling("cost", f"${ceilings.cost_usd:g}", f"--max-cost {higher:.2f}")
+
+
+def _tokens(ceilings: Ceilings, state: LoopState) -> ReachedCeiling:
+    higher = 2 * max(ceilings.tokens, state.tokens)
+    return ReachedCeiling("tokens", count(ceilings.tokens, "token"), f"--max-tokens {higher}")
+
+
+def _turns(ceilings: Ceilings, state: LoopState) -> ReachedCeiling:
+    higher = 2 * max(ceilings.turns, state.turns)
+    return ReachedCeiling("turns", count(ceilings.turns, "turn"), f"--max-turns {higher}")

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from nightrook import agents
-from nightrook.loops.ceilings import reached_ceilings
-from nightrook.loops.driver import Loop
 from nightrook.loops.effects import RealEffects
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan
+from nightrook.loops.rules import reached_ceilings
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError

@@ -1,10 +1,11 @@
-"""What a loop has done so far: the one value that is kept on disk and that every rule reads."""
+"""The state of a loop: the one value that is kept on disk, and the moment that its rules judge."""
 
 from typing import Literal
 
 import msgspec
 
-from nightrook.loops.events import CANNOT_EXECUTE, NOT_FOUND, CheckStop
+from nightrook.loops.events import CANNOT_EXECUTE, NOT_FOUND, CheckStop, Decision
+from nightrook.loops.plan import LoopPlan
 from nightrook.model.durations import elapsed_s
 from nightrook.model.ending import Ending
 from nightrook.model.events import ErrorKind
@@ -273,3 +274,43 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     def turns(self) -> int:
         """The sum of all known turns."""
         return sum(attempt.report.turns or 0 for attempt in self.attempts)
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """Everything a rule may look at; it makes the decisions of rules."""
+
+    plan: LoopPlan
+    state: LoopState
+    now: float
+    """The time on the wall clock, by which waits end."""
+
+    elapsed_s: float
+    """How long the loop has run."""
+
+    random: float
+    """A random share, 0 to 1, that spreads waits."""
+
+    stopped_by: str | None = None
+    """What stopped the loop, as `interrupted_by` takes it."""
+
+    @property
+    def last(self) -> Attempt:
+        """The run that has just ended."""
+        return self.state.attempts[-1]
+
+    @property
+    def time_left_s(self) -> float:
+        """How much of the loop's time is left."""
+        return self.plan.ceilings.time_s - self.elapsed_s
+
+    def finish(self, end: LoopEnd, reason: str, evidence: tuple[str, ...] = ()) -> Decision:
+        """Decide to end the loop."""
+        return Decision(
+            at=self.now, step="finish", rule="", reason=reason, evidence=evidence, end=end
+        )
+
+    def wait(self, until: float, reason: str, evidence: tuple[str, ...]) -> Decision:
+        """Decide to wait until then, and to continue."""
+        return Decision(
+            at=self.now, step="wait", rule="", reason=reason, evidence=evidence, until=until
+        )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.loops.changes.git import Snapshots
+from nightrook.loops.changed_files import Snapshots
 from nightrook.runs.git.git_command import GitError, ask, do
 from nightrook.runs.git.repository import add_worktree, find_repository, is_ignored
 from tests.loops.playing import install, plan, play, repository

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.loops.driver import ForeignChangesError
 from nightrook.loops.events import ToolStarted
+from nightrook.loops.loop import ForeignChangesError
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
 from nightrook.runs.git.repository import ChangedRepositoryError, Repository, find_repository

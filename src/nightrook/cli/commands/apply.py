@@ -11,7 +11,7 @@ from nightrook.cli.run_change import RunChange, files_of, find_change
 from nightrook.config.command_options import ApplyOptions
 from nightrook.fleet.repository.files import unpack_files
 from nightrook.fleet.repository.limits import Limits
-from nightrook.loops.changes.commit_message import run_commit_message
+from nightrook.loops.commit_message import run_commit_message
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count

@@ -34,7 +34,7 @@ from nightrook.config.end_options import EndOptions
 from nightrook.config.load import lowest_limits
 from nightrook.config.options import RunOptions
 from nightrook.display.loops.batch import ResultLines, RunningTask, spent_line
-from nightrook.loops.waits.stop_requests import obey_stop_requests
+from nightrook.loops.waiting import obey_stop_requests
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line

@@ -27,9 +27,9 @@ from nightrook.config.end_options import EndOptions
 from nightrook.config.options import LoopOptions, ViewOptions
 from nightrook.display.loops.summary import LoopView
 from nightrook.display.reports.report import Report
-from nightrook.loops.driver import Loop
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.events import AGENT_EVENTS
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import CEILINGS, LoopPlan, plan_of
 from nightrook.loops.prompts import VARIABLES, unknown_variables
 from nightrook.loops.start import new_loop, resumed_loop

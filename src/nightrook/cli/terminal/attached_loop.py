@@ -19,8 +19,8 @@ from nightrook.config.end_options import EndOptions
 from nightrook.config.options import ViewOptions
 from nightrook.display.loops.objects import loop_json
 from nightrook.display.loops.summary import read_loop
-from nightrook.loops.current_run import run_folder
 from nightrook.loops.events import AGENT_EVENTS, IterationFinished, IterationStarted, LoopEvent
+from nightrook.loops.loop_runs import run_folder
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line

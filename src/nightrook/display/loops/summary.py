@@ -15,9 +15,9 @@ from nightrook.display.loops.steps import (
     waiting,
 )
 from nightrook.display.numbers import price, total_cost
-from nightrook.loops.ceilings import reached_ceilings
-from nightrook.loops.current_run import CurrentRun, current_run
+from nightrook.loops.loop_runs import CurrentRun, current_run
 from nightrook.loops.plan import LoopPlan
+from nightrook.loops.rules import reached_ceilings
 from nightrook.loops.state import Attempt, LoopState
 from nightrook.loops.storage import LoopFolder, last_moment
 from nightrook.model.durations import duration, elapsed_s

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 from nightrook.loops.events import Resumed, ToolStarted
+from nightrook.loops.loop import Progress
 from nightrook.loops.plan import Goal, make_plan
-from nightrook.loops.progress import Progress
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS
 

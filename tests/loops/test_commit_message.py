@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from nightrook.loops.changes.commit_message import commit_message
+from nightrook.loops.commit_message import commit_message
 
 TOKEN = "ghp_" + "a1B2" * 9
 

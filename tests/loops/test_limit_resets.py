@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nightrook
+from nightrook.loops.limit_resets import SystemZone, from_field, from_text
+from nightrook.loops.loop_runs import report
 from nightrook.loops.plan import Goal
-from nightrook.loops.report import report
-from nightrook.loops.waits.backoff import MOST_AHEAD_S, backoff_s, end_of_limit
-from nightrook.loops.waits.resets import SystemZone, from_field, from_text
+from nightrook.loops.retries import MOST_AHEAD_S, backoff_s, end_of_limit
 from nightrook.model.facts import Facts
 from nightrook.model.fold import fold
 from nightrook.model.verdict import judge

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from nightrook.loops.ceilings import reached_ceilings
 from nightrook.loops.plan import Ceilings
+from nightrook.loops.rules import reached_ceilings
 from nightrook.loops.state import LoopState
 from tests.loops.test_rules import NOW, ran
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nightrook.loops.waits.backoff import backoff_s, end_of_limit, unknown_reset_s
+from nightrook.loops.retries import backoff_s, end_of_limit, unknown_reset_s
 from tests.loops.test_rules import NOW, decide, ran
 
 

@@ -1,15 +1,17 @@
-"""A loop that waits for a limit, with effects that a test controls."""
+"""How a loop waits: until a time of day, by a clock that cannot be set."""
 
 import asyncio
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from nightrook.loops.driver import Loop
 from nightrook.loops.events import LoopEvent, Resumed, Waiting
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import Ceilings, Goal, make_plan
 from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.loops.waiting import SteadyClock
 from nightrook.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted
 from tests.loops.fake import FakeEffects, World, report_of
 
@@ -130,3 +132,11 @@ def test_a_clock_that_is_set_ahead_does_not_use_up_the_loop_s_time(tmp_path: Pat
     slept.resets_at = slept.world.now + HOUR
     loop = asyncio.run(slept.play())
     assert loop.end == "done"
+
+
+def test_it_does_not_follow_a_clock_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SteadyClock()
+    before = clock.now()
+    for wrong in (0.0, 1e10):
+        monkeypatch.setattr(time, "time", lambda wrong=wrong: wrong)
+        assert before <= clock.now() < before + 3600

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from nightrook.loops.driver import Loop
 from nightrook.loops.effects import RunRequest
+from nightrook.loops.loop import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
 from nightrook.loops.state import LoopState, PendingRun, Report
 from nightrook.loops.storage import LOOP_FOLDERS

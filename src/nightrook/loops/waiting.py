@@ -1,11 +1,20 @@
-"""Waits by the wall clock, which is read repeatedly: the machine may sleep meanwhile."""
+"""How a loop waits: until a time of day, while its own time lasts, and until it is asked to stop.
+
+Two clocks are read. Waits end by the wall clock, because a provider announces a time of day; it is
+read repeatedly, since the machine may sleep or its clock be set. How long the loop has run is
+measured by a steady clock, which never runs backwards and counts time asleep.
+"""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from nightrook.loops.events import LoopEvent, Resumed, Waiting
 from nightrook.loops.state import Wait
 from nightrook.model.durations import elapsed_s
+from nightrook.model.errors import NightrookError
+from nightrook.store.folders import ProcessFolder
 
 _READ_CLOCK_S = 30.0
 _REPEAT_S = 600.0
@@ -50,3 +59,34 @@ async def _sleep_or_stop(sleep: Sleep, seconds: float, stopping: asyncio.Event) 
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class SteadyClock:
+    """Shows the time of day when it is made; from then on nothing can set it."""
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.clock_gettime(_CLOCK)
+
+    def now(self) -> float:
+        """The time on this clock."""
+        return time.clock_gettime(_CLOCK) + self._ahead  # guards: steady-clock
+
+
+_READ_S = 0.5
+
+
+async def obey_stop_requests(folder: ProcessFolder, stop: Callable[[], None]) -> None:
+    """Call `stop` whenever another process asks for it through the folder, from now on.
+
+    Not by a signal: this process may be a program with other work.
+    """
+    with suppress(NightrookError):  # the folder is gone: saving the state will report that
+        known = folder.stop_request()
+        while True:
+            await asyncio.sleep(_READ_S)
+            if (request := folder.stop_request()) != known:
+                known = request
+                stop()
