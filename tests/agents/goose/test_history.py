@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightrook.adapter.history import Call, Session
-from nightrook.agents.goose.history import HISTORY, read_ledger, read_totals
+from nightrook.agents.goose.history import HISTORY
+from nightrook.agents.goose.reader import read_ledger, read_totals
 from tests.agents.histories import check, counted, tokens
 from tests.agents.stores import findings, made, unpacked
 

@@ -1,9 +1,10 @@
-"""What is remembered about a stream of Goose, in addition to what every agent needs."""
+"""What is remembered about a stream or a stored session, besides what every agent needs."""
 
 import re
 from collections.abc import Sequence
 
-from nightrook.adapter import memory
+from nightrook.adapter import memory, stored
+from nightrook.adapter.history import Facts
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, SessionStarted
 
@@ -23,7 +24,7 @@ _LATE_ERROR = f'{{"type":"error","error":"{INTERRUPTED}"}}'
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream."""
+    """For a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["goose"])
@@ -69,3 +70,11 @@ class Memory(memory.Memory):
         elif _READY.fullmatch(text) is None:
             return None
         return ()
+
+
+class SessionMemory(stored.SessionMemory, stored.StoredMemory):
+    """For a stored session."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = Facts()

@@ -1,6 +1,11 @@
-"""The table of Goose's message types, and the decoder built on it."""
+"""The table of the lines that Goose writes, and the rows of its store that the ledger reads.
+
+A stored session has the messages of the stream, each whole; a query makes lines of them. What was
+used is in another table: a row for each request, or sums of whole sessions in older versions.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -8,23 +13,29 @@ from nightrook.adapter import memory as memories
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events
-from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.usage import uncached
+from nightrook.adapter.history import Facts, Finding, Session, Used, call_of
+from nightrook.adapter.reader import Row, decoder_of, stream_of
+from nightrook.adapter.shapes import seconds_since_1970
+from nightrook.adapter.stored import Stored, note_time
+from nightrook.adapter.usage import reported, uncached
 from nightrook.agents.goose import errors, shapes, tools
-from nightrook.agents.goose.memory import INTERRUPTED, Memory
+from nightrook.agents.goose.memory import INTERRUPTED, Memory, SessionMemory
 from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,
     Notice,
+    SessionStarted,
+    Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
     ToolProgress,
     Unknown,
-    UsageReported,
+    Usage,
     UserMessage,
 )
+from nightrook.model.price import credible
 
 _COMPACTED = "Compaction complete"
 # The results of calls that were not permitted; nothing else marks them. The first is that of every
@@ -34,7 +45,9 @@ _REFUSED = (
     "The user has declined to run this tool.",
 )
 _NO_METADATA = shapes.Metadata()
+_NO_STORED_METADATA = shapes.StoredMetadata()
 _metadata_decoder = msgspec.json.Decoder(shapes.Metadata)
+_stored_metadata_decoder = msgspec.json.Decoder(shapes.StoredMetadata)
 _CUT = (
     "the answer may have broken off: goose counted no tokens, which also happens if the model's "
     "server reports none"
@@ -180,7 +193,16 @@ def complete(memory: Memory, message: shapes.Complete, line: bytes) -> Sequence[
     events = [*memory.begin_turn(), *memory.abandon()]
     answer = memory.answer
     if message.total_tokens:
-        events.append(_usage(memory.model, message))
+        # Those of the session so far, with its subagents (1.52.0 subagent). Goose has a cost only
+        # for models whose prices it knows.
+        total = reported(
+            usage_of(message),
+            model=memory.model,
+            scope="session",
+            semantics="cumulative",
+            cost_usd=message.cost_usd,
+        )
+        events.append(total)
     if memory.failure is not None:
         return [*events, memory.finish_turn("api_error", memory.failure.message)]
     if memory.is_own and answer is not None and answer.startswith(errors.LIMIT):
@@ -194,30 +216,177 @@ def complete(memory: Memory, message: shapes.Complete, line: bytes) -> Sequence[
     return [*events, memory.finish_turn(None, answer)]
 
 
-def _usage(model: str | None, message: shapes.Complete) -> UsageReported:
-    """The tokens and cost of the session so far, with those of its subagents (1.52.0 subagent).
-
-    Goose has a cost only for models whose prices it knows.
-    """
-    read, written = message.cache_read_input_tokens, message.cache_write_input_tokens
-    return UsageReported(
-        model=model,
-        scope="session",
-        semantics="cumulative",
-        input=uncached(message.input_tokens, read, written),
-        output=message.output_tokens,
+def usage_of(used: shapes.Complete | shapes.Tokens) -> Usage:
+    """The tokens of a session so far, or of a request."""
+    if isinstance(used, shapes.Tokens):
+        read, written = used.cache_read_tokens, used.cache_write_tokens
+    else:
+        read, written = used.cache_read_input_tokens, used.cache_write_input_tokens
+    return Usage(
+        input=uncached(used.input_tokens, read, written),
+        output=used.output_tokens,
         cache_read=read,
         cache_write_5m=written,
-        cost_usd=message.cost_usd,
     )
 
 
-_TABLE: Table[Memory] = {
-    shapes.Message: message,
-    shapes.Notification: notification,
-    shapes.Error: error,
-    shapes.Complete: complete,
-}
+# Stored sessions, as events
 
-decoder = decoder_of("goose", _TABLE, Memory)
+
+def session(memory: SessionMemory, line: shapes.Session, raw: bytes) -> Events:
+    """Read the first line of a session."""
+    note_time(memory, line.at)
+    memory.sessions.add(line.id)
+    return SessionStarted(session=line.id, cwd=line.cwd)
+
+
+def stored_message(
+    memory: SessionMemory, line: shapes.StoredMessage, raw: bytes
+) -> Sequence[Event]:
+    """Read a whole message."""
+    note_time(memory, line.at)
+    whole = line.message or shapes.Content()
+    metadata = salvage.decode_part(whole.metadata, _stored_metadata_decoder) or _NO_STORED_METADATA
+    events: list[Event] = []
+    for number, part in enumerate(whole.content or (), 1):
+        id = f"{whole.id or memory.new_id('message')}:{number}"
+        if whole.role == "user" and part.type == "text":
+            events += _prompt(memory, part.text or "", is_typed=metadata.user_visible is not False)
+        else:
+            events += _stored_part(memory, id, part, raw, is_own=metadata.inference is None)
+    if whole.role == "assistant" and memory.failure is None:
+        calls = any(part.type == "toolRequest" for part in whole.content or ())
+        texts = [part.text for part in whole.content or () if part.type == "text" and part.text]
+        memory.note_answer(texts[-1] if texts else None, is_last=not calls)
+        if metadata.usage is not None:  # the cost in the store is an estimate of Goose's own
+            model = metadata.inference.requested_model if metadata.inference else None
+            usage = usage_of(metadata.usage)
+            events.append(reported(usage, message_id=whole.id, model=model))
+    return events
+
+
+def _prompt(memory: SessionMemory, text: str, *, is_typed: bool) -> Sequence[Event]:
+    """Read a prompt, or what Goose adds to one."""
+    if not is_typed:
+        return (UserMessage(text=text, synthetic=True),)
+    return [*memory.next_turn(), UserMessage(text=text)]
+
+
+def _stored_part(
+    memory: SessionMemory, id: str, part: shapes.Part, raw: bytes, *, is_own: bool
+) -> Sequence[Event]:
+    before = memory.begin_turn()
+    match part.type:
+        case "text" if is_own and errors.gives_up(part.text or ""):
+            return [*before, _failed(memory, errors.read(part.text))]
+        case "text":
+            return [*before, Text(id=id, text=part.text or "")] if part.text else before
+        case "thinking":
+            return [*before, Thinking(id=id, text=part.thinking)]
+        case "redactedThinking":
+            return [*before, Thinking(id=id, redacted=True)]
+        case "toolRequest":
+            return [*before, *call(memory, part)]
+        case "toolResponse":
+            return [*before, *result(memory, part)]
+        case "systemNotification":
+            said = notice(part)
+            return [*before, _failed(memory, said) if isinstance(said, Error) else said]
+        case "error":
+            return [*before, _failed(memory, errors.read(part.message, part.kind))]
+        case "image":
+            return before
+        case _:
+            return [*before, Unknown(name=f"message/{part.type}", raw=salvage.raw_copy(raw))]
+
+
+def _failed(memory: SessionMemory, error: Error) -> Error:
+    memory.failure = error.message or error.kind
+    return error
+
+
+# Stored sessions, as the ledger reads them
+
+
+_MOST = 2**53  # tokens of one request
+
+
+def read_ledger(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
+    """Read the requests of a session, and its facts.
+
+    Sessions are numbered per day, so those of two machines may have the same id: the time belongs
+    to the identity of a request.
+    """
+    if not rows or not _text(rows[0][0]):
+        return []
+    id, parent, folder, name, updated, kind = rows[0][:6]
+    found = Session(
+        id=id,
+        at=seconds_since_1970(updated),
+        project=_text(folder),
+        title=_text(name),
+        parent=_text(parent),
+    )
+    facts = Facts(session=id, project=found.project)
+    facts.subagent = "subagent" if found.parent or kind == "sub_agent" else None
+    findings: list[Finding] = [found]
+    for row in rows:
+        number, at, model, *counts, cost = row[6:]
+        facts.at = seconds_since_1970(at)
+        usage = usage_of(shapes.Tokens(*map(_count, counts)))
+        report = reported(usage, model=_text(model), cost_usd=_cost(cost))
+        findings.append(call_of(Used(report=report, id=f"{id} {number} {at}"), facts))
+    return findings
+
+
+def read_totals(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
+    """Read the sum of a session, for versions that did not store each request."""
+    findings: list[Finding] = []
+    for id, folder, updated, config, input, output in rows:
+        if not _text(id) or not _count(input) + _count(output):
+            continue
+        facts = Facts(session=id, at=seconds_since_1970(updated), project=_text(folder))
+        findings.append(Session(id=id, at=facts.at, project=facts.project))
+        usage = usage_of(shapes.Tokens(_count(input), _count(output)))
+        report = reported(usage, model=_model(config))
+        used = Used(report=report, id=f"{id} total", summed=True, fallback=True)
+        findings.append(call_of(used, facts))
+    return findings
+
+
+def _model(config: object) -> str | None:
+    try:
+        named = msgspec.json.decode(config).get("model_name") if isinstance(config, str) else None
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return _text(named)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value <= _MOST else 0
+
+
+def _cost(value: object) -> float | None:
+    """What was paid; 0 stands for an unknown price."""
+    paid = credible(value) if isinstance(value, int | float) else None
+    return float(paid) if paid else None
+
+
+TABLE = (
+    Row(shapes.Message, message),
+    Row(shapes.Notification, notification),
+    Row(shapes.Error, error),
+    Row(shapes.Complete, complete),
+    Row(shapes.Session, session, "stored"),
+    Row(shapes.StoredMessage, stored_message, "stored"),
+)
+
+decoder = decoder_of("goose", stream_of(TABLE), Memory)
 """Returns a decoder for one stream of Goose."""
+
+STORED = Stored("goose", TABLE, SessionMemory)
+"""Reads stored sessions."""

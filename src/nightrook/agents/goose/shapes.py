@@ -1,4 +1,4 @@
-"""The shapes of Goose's messages, with the fields that are used; others are skipped."""
+"""The shapes of Goose's messages and stored sessions, with the fields that are used."""
 
 import msgspec
 
@@ -104,3 +104,32 @@ class Complete(Shape, tag="complete"):
     cache_read_input_tokens: Count | None = None
     cache_write_input_tokens: Count | None = None
     cost_usd: float | None = None
+
+
+# Stored sessions
+
+
+class Tokens(Shape, rename="camel"):
+    """The tokens of a request; the input includes the cached ones."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+
+
+class StoredMetadata(Shape, rename="camel"):
+    user_visible: bool | None = None
+    inference: Inference | None = None
+    usage: Tokens | None = None
+
+
+class Session(Shape, tag="session"):
+    id: str | None = None
+    at: str | None = None
+    cwd: str | None = None
+
+
+class StoredMessage(Shape, tag="message"):
+    at: float | None = None
+    message: Content | None = None
