@@ -1,12 +1,12 @@
-"""The table of Cline's message types, and the decoder built on it."""
+"""The table of the lines that Cline writes to its stream; it keeps no sessions that are read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
-from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.usage import uncached
+from nightrook.adapter.reader import Row, decoder_of, stream_of
+from nightrook.adapter.usage import reported, uncached
 from nightrook.agents.cline import shapes, tools
 from nightrook.agents.cline.memory import Memory
 from nightrook.model.events import (
@@ -22,7 +22,7 @@ from nightrook.model.events import (
     ToolFinished,
     ToolProgress,
     ToolStarted,
-    UsageReported,
+    Usage,
 )
 from nightrook.model.price import credible
 
@@ -198,7 +198,10 @@ def _any_result(memory: Memory, id: str, event: shapes.ContentEnd) -> Sequence[E
         fix=PERMIT_ALL if result.needs_approval else None,
     )
     if was_mixed and isinstance(event.output, shapes.Output) and event.output.usage is not None:
-        events.append(_whole_usage(memory, id, event.output.usage))
+        # It worked side by side with others.
+        account, usage = _account(memory, id), usage_of(event.output.usage)
+        report = reported(usage, message_id=account, scope="turn", parent=id)
+        events.append(memory.count(report))
     if call is not None and result.status == "ok":
         events += tools.changes(call, result.text)
     return events
@@ -213,35 +216,29 @@ def _exit_code(call: ToolStarted | None, result: tools.Result) -> int | None:
 
 def _usage(memory: Memory, event: shapes.UsageEvent) -> Events:
     """Read what an agent used so far; a cost of 0 stands for an unknown price."""
-    read, written = event.totalCacheReadTokens, event.totalCacheWriteTokens
     if memory.parent in memory.mixed or not (event.totalInputTokens or event.totalOutputTokens):
         return ()  # whose usage it is, nobody knows: the result of the call reports it
-    return memory.count(
-        UsageReported(
-            message_id=_account(memory, memory.parent),
-            scope="turn",
-            semantics="snapshot",
-            input=uncached(event.totalInputTokens, read, written),
-            output=event.totalOutputTokens,
-            cache_read=read,
-            cache_write_5m=written,
-            cost_usd=credible(event.totalCost) or None,
-            parent=memory.parent,
-        )
+    report = reported(
+        usage_of(event),
+        message_id=_account(memory, memory.parent),
+        scope="turn",
+        semantics="snapshot",
+        cost_usd=credible(event.totalCost) or None,
+        parent=memory.parent,
     )
+    return memory.count(report)
 
 
-def _whole_usage(memory: Memory, call: str, used: shapes.SubagentUsage) -> UsageReported:
-    """What a subagent used that worked side by side with others: its cached input is unknown."""
-    return memory.count(
-        UsageReported(
-            message_id=_account(memory, call),
-            scope="turn",
-            semantics="final",
-            input=used.inputTokens,
-            output=used.outputTokens,
-            parent=call,
-        )
+def usage_of(used: shapes.UsageEvent | shapes.SubagentUsage) -> Usage:
+    """The tokens of an agent so far, or of a subagent, whose cached input is unknown."""
+    if isinstance(used, shapes.SubagentUsage):
+        return Usage(input=used.inputTokens, output=used.outputTokens)
+    read, written = used.totalCacheReadTokens, used.totalCacheWriteTokens
+    return Usage(
+        input=uncached(used.totalInputTokens, read, written),
+        output=used.totalOutputTokens,
+        cache_read=read,
+        cache_write_5m=written,
     )
 
 
@@ -280,12 +277,12 @@ _EVENTS: Mapping[type[shapes.Event], Callable[[Memory, Any], Events]] = {
 }
 """The events of an agent that have something neutral to report."""
 
-_TABLE: Table[Memory] = {
-    shapes.AgentEvent: agent_event,
-    shapes.HookEvent: hook_event,
-    shapes.RunResult: run_result,
-    shapes.RunAborted: run_aborted,
-}
+TABLE = (
+    Row(shapes.AgentEvent, agent_event),
+    Row(shapes.HookEvent, hook_event),
+    Row(shapes.RunResult, run_result),
+    Row(shapes.RunAborted, run_aborted),
+)
 
-decoder = decoder_of("cline", _TABLE, Memory)
+decoder = decoder_of("cline", stream_of(TABLE), Memory)
 """Returns a decoder for one stream of Cline."""
