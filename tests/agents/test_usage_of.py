@@ -16,7 +16,7 @@ ROOT = Path(nightrook.__file__).parent
 ADAPTER = ROOT / "adapter"
 AGENTS = tuple(sorted(file.parent.name for file in (ROOT / "agents").glob("*/adapter.py")))
 
-TO_DO = frozenset({"acp", "copilot"})
+TO_DO = frozenset({"acp"})
 """The agents that still have several places. It only gets shorter."""
 
 COUNTS = frozenset({"input", "output", "cache_read", "cache_write_5m", "reasoning"})

@@ -1,14 +1,25 @@
-"""The table of GitHub Copilot CLI's message types, and the decoder built on it."""
+"""The table of the lines that GitHub Copilot CLI writes to its stream and to its stored sessions.
 
+A stored session has the messages of the stream and, besides, the facts of the session and the
+tokens of each request. It has no result: a turn ends with the answer that the next prompt or the
+end follows.
+"""
+
+import re
 from collections.abc import Sequence
 
-from nightrook.adapter.decoder import Events
+from msgspec.structs import astuple
+
+from nightrook.adapter.decoder import Events, as_sequence
+from nightrook.adapter.history import Noted, Session, Used, call_id
 from nightrook.adapter.memory import orphaned
-from nightrook.adapter.reader import Table, decoder_of
+from nightrook.adapter.reader import Row, decoder_of, no_events, silent_types, stream_of
 from nightrook.adapter.salvage import raw_copy
-from nightrook.adapter.usage import uncached
+from nightrook.adapter.stored import Stored, note_time
+from nightrook.adapter.usage import reported, uncached
 from nightrook.agents.copilot import errors, shapes, tools
-from nightrook.agents.copilot.memory import Memory
+from nightrook.agents.copilot.history import session_of
+from nightrook.agents.copilot.memory import Memory, SessionFacts, SessionMemory
 from nightrook.model.events import (
     ContextCompacted,
     Event,
@@ -31,14 +42,17 @@ from nightrook.model.events import (
     ToolInputDelta,
     ToolProgress,
     ToolStarted,
-    UsageReported,
+    Usage,
     UserMessage,
 )
+from nightrook.model.text import one_line
 
+_LONGEST_TITLE = 200
+_TIMESTAMP = re.compile(rb'"timestamp":"([^"\\]{1,40})"')
+_ENVELOPE = 1000  # bytes at the end of a line, where the fields beside its data are
 _DENIED = frozenset({"denied", "rejected"})
 _PLANNING = "Plan mode does not permit changes"  # 1.0.102 plan
 _TOLD_ELSEWHERE = frozenset({"model_retry", "cancellation", "file_created", "file_changed"})
-_LIMIT = "autopilot reached its limit of continuations"
 
 
 def tools_updated(memory: Memory, message: shapes.ToolsUpdated, line: bytes) -> Events:
@@ -250,19 +264,24 @@ def retry(memory: Memory, message: shapes.TurnRetry, line: bytes) -> Events:
 def usage(memory: Memory, message: shapes.Usage, line: bytes) -> Events:
     """Read the tokens of a request; its `cost` is a multiplier of premium requests, no money."""
     data = message.data
-    read, written = data.cache_read_tokens, data.cache_write_tokens
-    return UsageReported(
+    return reported(
+        usage_of(data),
         message_id=data.api_call_id,
         model=data.model,
         stop_reason=data.finish_reason,
-        scope="message",
-        semantics="final",
-        input=uncached(data.input_tokens, read, written),
-        output=data.output_tokens,
+        parent=memory.parent(message.agent_id, data.parent_tool_call_id),
+    )
+
+
+def usage_of(used: shapes.Tokens) -> Usage:
+    """The tokens of a request, or of all requests of a process; the input has the cached ones."""
+    read, written = used.cache_read_tokens, used.cache_write_tokens
+    return Usage(
+        input=uncached(used.input_tokens, read, written),
+        output=used.output_tokens,
         cache_read=read,
         cache_write_5m=written,
-        reasoning=data.reasoning_tokens,
-        parent=memory.parent(message.agent_id, data.parent_tool_call_id),
+        reasoning=used.reasoning_tokens,
     )
 
 
@@ -356,23 +375,12 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         events += memory.finish(id, "orphaned")
     events += map(orphaned, memory.tasks.values())
     memory.tasks.clear()
-    reason, text = ending(memory, message.exit_code)
+    reason, text = memory.ending(message.exit_code)
     if reason is None and message.exit_code is None:
         reason, text = "error", "copilot reports no exit code"
     used = message.usage or shapes.Durations()
     finished = memory.finish_turn(reason, text, duration_s=_seconds(used.session_duration_ms))
     return [*events, finished]
-
-
-def ending(memory: Memory, code: int | None) -> tuple[str | None, str | None]:
-    """The reason why a turn failed, if it did, and its answer or error."""
-    if memory.failure is not None:
-        return "api_error", memory.failure.message
-    if memory.stopped == "cap_reached":
-        return "max_turns", _LIMIT
-    if code:
-        return "error", f"copilot reports the exit code {code}"
-    return None, memory.answer
 
 
 def _begin(memory: Memory) -> list[Event]:
@@ -393,40 +401,211 @@ def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-TABLE: Table[Memory] = {
-    shapes.ToolsUpdated: tools_updated,
-    shapes.ServersLoaded: servers_loaded,
-    shapes.UserMessage: user,
-    shapes.MessageDelta: delta,
-    shapes.AssistantMessage: said,
-    shapes.ReasoningDelta: thought_delta,
-    shapes.Reasoning: thought,
-    shapes.CallDelta: call_delta,
-    shapes.ToolStart: tool_start,
-    shapes.ShellOutput: shell_output,
-    shapes.ToolProgress: shell_output,
-    shapes.ToolComplete: tool_complete,
-    shapes.SubagentStarted: subagent_started,
-    shapes.SubagentCompleted: subagent_ended,
-    shapes.SubagentFailed: subagent_ended,
-    shapes.CallFailure: call_failure,
-    shapes.TurnRetry: retry,
-    shapes.Usage: usage,
-    shapes.SessionError: error,
-    shapes.Info: info,
-    shapes.Warning: warning,
-    shapes.CompactionComplete: compacted,
-    shapes.ModelChange: model_change,
-    shapes.ModeChanged: mode,
-    shapes.ModeNotice: mode,
-    shapes.HookStart: hook_start,
-    shapes.HookEnd: hook_end,
-    shapes.AutopilotStopped: autopilot,
-    shapes.Idle: idle,
-    shapes.Abort: abort,
-    shapes.Result: result,
-}
-"""The function that reads each type of message."""
+# Stored sessions, as events
 
-decoder = decoder_of("copilot", TABLE, Memory, silent=shapes.SILENT)
+
+def session_start(
+    memory: SessionMemory, message: shapes.SessionStart | shapes.SessionResume, line: bytes
+) -> Events:
+    """Read the facts of the session."""
+    data = message.data
+    memory.model = data.selected_model or memory.model
+    if data.session_id is None or data.session_id in memory.sessions:
+        return ()
+    memory.sessions.add(data.session_id)
+    return SessionStarted(
+        session=data.session_id,
+        version=data.copilot_version,
+        model=memory.model,
+        cwd=data.context.cwd if data.context else None,
+    )
+
+
+def stored_user(memory: SessionMemory, message: shapes.UserMessage, line: bytes) -> Events:
+    """Read a prompt: the user's own begins another turn."""
+    ended: list[Event] = []
+    if message.agent_id is None and not message.data.source:
+        ended = memory.settle_turn()
+        memory.in_turn = False
+    return [*ended, *as_sequence(user(memory, message, line))]
+
+
+def shutdown(memory: SessionMemory, message: shapes.Shutdown, line: bytes) -> Events:
+    """Read the end of a process."""
+    return memory.settle_turn()
+
+
+def record(memory: SessionMemory, message: shapes.Record, line: bytes) -> Events:
+    """Read the tokens of a request."""
+    used = message.data.usage or shapes.UsageData()
+    return reported(
+        usage_of(used),
+        message_id=used.api_call_id or memory.new_id("request"),
+        model=used.model,
+        parent=memory.parent(message.agent_id, None),
+    )
+
+
+def _time_of(line: bytes) -> str | None:
+    """The time of a line, which the shapes of the stream leave out."""
+    found = _TIMESTAMP.search(line, max(0, len(line) - _ENVELOPE))
+    return found[1].decode("ascii", "replace") if found else None
+
+
+# Stored sessions, as the ledger reads them
+
+
+def begin(parts: Sequence[str]) -> SessionFacts:
+    """Know the session by its file: `<session>/events.jsonl`, in old versions `<session>.jsonl`."""
+    return SessionFacts(session=(session_of(parts) if parts else None) or "unknown")
+
+
+def session(
+    memory: SessionMemory,
+    message: shapes.SessionStart | shapes.SessionResume | shapes.ContextChanged,
+    line: bytes,
+) -> Sequence[Noted]:
+    """Read the facts of the session."""
+    note_time(memory, message.timestamp)
+    facts, data = memory.facts, message.data
+    context = data.context or data
+    facts.session = data.session_id or facts.session
+    facts.version = data.copilot_version or facts.version
+    facts.project = context.cwd or facts.project
+    facts.branch = context.branch or facts.branch
+    return (
+        Session(
+            id=facts.session,
+            at=facts.at,
+            project=facts.project,
+            branch=facts.branch,
+            version=facts.version,
+        ),
+    )
+
+
+def title(memory: SessionMemory, message: shapes.StoredPrompt, line: bytes) -> Sequence[Noted]:
+    """Take the first prompt of the user as the title."""
+    note_time(memory, message.timestamp)
+    facts = memory.facts
+    if facts.is_titled or message.agent_id:
+        return ()
+    title = one_line(message.data.content or "", _LONGEST_TITLE)
+    facts.is_titled = bool(title)
+    return (Session(id=facts.session, at=facts.at, title=title),) if title else ()
+
+
+def subagent_name(
+    memory: SessionMemory, message: shapes.SubagentStarted, line: bytes
+) -> Sequence[Noted]:
+    """Read what a subagent is called; its records have its id."""
+    if message.data.agent_name and message.agent_id:
+        memory.facts.subagents[message.agent_id] = message.data.agent_name
+    return ()
+
+
+def request(memory: SessionMemory, message: shapes.Record, line: bytes) -> Sequence[Noted]:
+    """Read the tokens of a request."""
+    note_time(memory, message.timestamp)
+    facts, usage, agent = memory.facts, message.data.usage, message.agent_id
+    id = call_id(usage.api_call_id, message.id) if usage is not None else None
+    if usage is None or id is None:
+        return ()
+    facts.has_records = True
+    subagent = facts.subagents.get(agent, agent) if agent else None
+    report = reported(usage_of(usage), model=usage.model or None)
+    return (Used(report=report, id=id, subagent=subagent),)
+
+
+def process_end(memory: SessionMemory, message: shapes.Shutdown, line: bytes) -> Sequence[Noted]:
+    """Read what a process used, by model: all there is of versions without records of requests.
+
+    Each process reports its own use, except that 1.0.102 reports that of the whole session.
+    """
+    note_time(memory, message.timestamp)
+    facts, data = memory.facts, message.data
+    noted: list[Noted] = []
+    facts.ends += 1
+    start = message.id or f"{facts.session}/{facts.ends}"
+    for model, metrics in (data.model_metrics or {}).items():
+        usage = metrics.usage or shapes.Tokens()
+        if data.accounting_snapshot is not None:
+            before = facts.totals.get(model, shapes.Tokens())
+            facts.totals[model] = usage
+            usage = _difference(usage, before)
+        if any(astuple(usage)) and not facts.has_records:
+            report = reported(usage_of(usage), model=model or None)
+            id = f"{start}/{model}"
+            noted.append(Used(report=report, id=id, summed=True, fallback=True))
+    return noted
+
+
+def _difference(usage: shapes.Tokens, before: shapes.Tokens) -> shapes.Tokens:
+    pairs = zip(astuple(usage), astuple(before), strict=True)
+    return shapes.Tokens(*(max(0, (now or 0) - (then or 0)) for now, then in pairs))
+
+
+_OWN = frozenset({"session.start", "session.resume", "session.shutdown"})
+_SILENT = silent_types(name for name in shapes.SILENT if name not in _OWN)
+
+TABLE = (
+    Row(shapes.ToolsUpdated, tools_updated, "both"),
+    Row(shapes.ServersLoaded, servers_loaded, "both"),
+    Row(shapes.UserMessage, user),
+    Row(shapes.MessageDelta, delta, "both"),
+    Row(shapes.AssistantMessage, said, "both"),
+    Row(shapes.ReasoningDelta, thought_delta, "both"),
+    Row(shapes.Reasoning, thought, "both"),
+    Row(shapes.CallDelta, call_delta, "both"),
+    Row(shapes.ToolStart, tool_start, "both"),
+    Row(shapes.ShellOutput, shell_output, "both"),
+    Row(shapes.ToolProgress, shell_output, "both"),
+    Row(shapes.ToolComplete, tool_complete, "both"),
+    Row(shapes.SubagentStarted, subagent_started, "both"),
+    Row(shapes.SubagentCompleted, subagent_ended, "both"),
+    Row(shapes.SubagentFailed, subagent_ended, "both"),
+    Row(shapes.CallFailure, call_failure, "both"),
+    Row(shapes.TurnRetry, retry, "both"),
+    Row(shapes.Usage, usage),
+    Row(shapes.SessionError, error, "both"),
+    Row(shapes.Info, info, "both"),
+    Row(shapes.Warning, warning, "both"),
+    Row(shapes.CompactionComplete, compacted, "both"),
+    Row(shapes.ModelChange, model_change, "both"),
+    Row(shapes.ModeChanged, mode, "both"),
+    Row(shapes.ModeNotice, mode, "both"),
+    Row(shapes.HookStart, hook_start, "both"),
+    Row(shapes.HookEnd, hook_end, "both"),
+    Row(shapes.AutopilotStopped, autopilot, "both"),
+    Row(shapes.Idle, idle, "both"),
+    Row(shapes.Abort, abort, "both"),
+    Row(shapes.Result, result, "both"),
+    Row(shapes.UserMessage, stored_user, "stored"),
+    Row(shapes.Usage, no_events, "stored"),  # repeats the record of the same request
+    Row(shapes.SessionStart, session_start, "stored"),
+    Row(shapes.SessionResume, session_start, "stored"),
+    Row(shapes.Shutdown, shutdown, "stored"),
+    Row(shapes.Record, record, "stored"),
+    *(Row(shape, read, "stored") for shape, read in _SILENT.items()),
+    Row(shapes.SessionStart, session, "ledger", (b'"session.start"',)),
+    Row(shapes.SessionResume, session, "ledger", (b'"session.resume"',)),
+    Row(shapes.ContextChanged, session, "ledger", (b'"session.context_changed"',)),
+    Row(shapes.StoredPrompt, title, "ledger", (b'"user.message"',)),
+    Row(shapes.SubagentStarted, subagent_name, "ledger", (b'"subagent.started"',)),
+    Row(shapes.Record, request, "ledger", (b'"session.usage_record"',)),
+    Row(shapes.Shutdown, process_end, "ledger", (b'"session.shutdown"',)),
+)
+
+decoder = decoder_of("copilot", stream_of(TABLE), Memory, silent=shapes.SILENT)
 """Returns a decoder for one stream of GitHub Copilot CLI."""
+
+STORED = Stored(
+    "copilot",
+    TABLE,
+    SessionMemory,
+    facts=SessionFacts,
+    begin=begin,
+    time="timestamp",
+    time_of=_time_of,
+)
+"""Reads stored sessions."""

@@ -1,4 +1,4 @@
-"""The shapes of GitHub Copilot CLI's messages, with the fields that are used; others are skipped.
+"""The shapes of GitHub Copilot CLI's messages and stored sessions, with the fields that are used.
 
 All but the last have the same envelope; `agentId` is the subagent that a message is about.
 """
@@ -167,6 +167,7 @@ class ToolComplete(_Message, tag="tool.execution_complete"):
 
 class SubagentData(_Data, frozen=True):
     tool_call_id: str | None = None
+    agent_name: str | None = None
     agent_display_name: str | None = None
     agent_description: str | None = None
     execution_mode: str | None = None
@@ -205,16 +206,19 @@ class TurnRetry(_Message, tag="assistant.turn_retry"):
     data: RetryData = RetryData()
 
 
-class UsageData(_Data, frozen=True):
-    """The tokens of a request, which are reported for models of GitHub alone."""
-
-    api_call_id: str | None = None
-    model: str | None = None
+class Tokens(_Data, frozen=True):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cache_read_tokens: Count | None = None
     cache_write_tokens: Count | None = None
     reasoning_tokens: Count | None = None
+
+
+class UsageData(Tokens, frozen=True):
+    """The tokens of a request, which are reported for models of GitHub alone."""
+
+    api_call_id: str | None = None
+    model: str | None = None
     finish_reason: str | None = None
     parent_tool_call_id: str | None = None
 
@@ -324,6 +328,75 @@ class Result(Shape, tag="result", rename="camel"):
     session_id: str | None = None
     exit_code: ExitCode | None = None
     usage: Durations | None = None
+
+
+# Stored sessions
+
+
+class _Stored(_Message):
+    id: str | None = None
+    timestamp: str | float | None = None
+
+
+class Context(Shape):
+    cwd: str | None = None
+    branch: str | None = None
+
+
+class SessionData(_Data, frozen=True):
+    """Facts about a session; when its context changes, they are only those."""
+
+    session_id: str | None = None
+    copilot_version: str | None = None
+    selected_model: str | None = None
+    context: Context | None = None
+    cwd: str | None = None
+    branch: str | None = None
+
+
+class SessionStart(_Stored, tag="session.start"):
+    data: SessionData = SessionData()
+
+
+class SessionResume(_Stored, tag="session.resume"):
+    data: SessionData = SessionData()
+
+
+class ContextChanged(_Stored, tag="session.context_changed"):
+    data: SessionData = SessionData()
+
+
+class StoredPrompt(_Stored, tag="user.message"):
+    data: UserData = UserData()
+
+
+class RecordData(_Data, frozen=True):
+    usage: UsageData | None = None
+
+
+class Record(_Stored, tag="session.usage_record"):
+    """The tokens of a request. Its `cost` counts premium requests, not dollars."""
+
+    data: RecordData = RecordData()
+
+
+class ModelMetrics(Shape):
+    usage: Tokens | None = None
+
+
+class Snapshot(Shape):
+    """The sums of the whole session, which 1.0.102 reports; those of each model say the same."""
+
+
+class ShutdownData(_Data, frozen=True):
+    model_metrics: dict[str, ModelMetrics] | None = None
+    accounting_snapshot: Snapshot | None = None
+
+
+class Shutdown(_Stored, tag="session.shutdown"):
+    """The end of a process."""
+
+    data: ShutdownData = ShutdownData()
 
 
 _SILENT = """
