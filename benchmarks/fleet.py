@@ -17,15 +17,15 @@ import fleet_workers
 
 from nightrook.config.options import RunOptions
 from nightrook.fleet import subjects
-from nightrook.fleet.boss.beats import SILENT_S
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.submit import job_of
+from nightrook.fleet.claims import SILENT_S
 from nightrook.fleet.connection import Address, connect, connected
 from nightrook.fleet.messages import Ended
 from nightrook.fleet.mirror import Mirror
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.reader import Reader
-from nightrook.fleet.server import LocalServer
-from nightrook.fleet.sink import Attempt, Sink
+from nightrook.fleet.shipper import Attempt, Shipper
 from nightrook.fleet.streams import make_streams
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.fleet.worker.worker import Worker, WorkerPlan
@@ -55,9 +55,9 @@ async def _bulk(url: str, folder: Path) -> None:
     (source.path / "stdout.raw").write_bytes(os.urandom(1 << 20) * (_LOG >> 20))
     async with connected(Address(url=url)) as connection:
         await make_streams(connection)
-        sink = Sink(connection, Attempt("w", "bulk"), source.path)
+        shipper = Shipper(connection, Attempt("w", "bulk"), source.path)
         began = time.perf_counter()
-        await sink.finish(lambda sizes: Ended(sizes=sizes))
+        await shipper.finish(lambda sizes: Ended(sizes=sizes))
         sent_s = time.perf_counter() - began
         target = create_run(folder / "b", _info())
         began, size = time.perf_counter(), 0
@@ -82,8 +82,8 @@ async def _rate(url: str, folder: Path) -> None:
     path.touch()
     async with connected(Address(url=url)) as connection:
         await make_streams(connection)
-        sink = Sink(connection, Attempt("w", "rate"), source.path)
-        following = asyncio.create_task(sink.follow(lambda _: asyncio.sleep(0.01), lambda: 0))
+        shipper = Shipper(connection, Attempt("w", "rate"), source.path)
+        following = asyncio.create_task(shipper.follow(lambda _: asyncio.sleep(0.01), lambda: 0))
         with Mirror(target) as mirror:
             copying = asyncio.create_task(_copied(Reader(connection, *_RATE_SUBJECT), mirror))
             began = time.perf_counter()
@@ -146,7 +146,7 @@ def _cpu() -> float:
 
 
 async def _local(folder: Path) -> float:
-    """The CPU of runs without a sink."""
+    """The CPU of runs without a shipper."""
     began = _cpu()
 
     async def one(number: int) -> None:
@@ -192,7 +192,7 @@ async def _latencies(url: str, folder: Path) -> None:
                 await _measure_lags(run, lags)
                 began = time.perf_counter()
                 run.stop(by="rook stop")
-                await run.keeper.wait()
+                await run.replicator.wait()
                 stops.append(time.perf_counter() - began)
     worker.drain()
     await running
@@ -218,7 +218,7 @@ def _p95(values: list[float]) -> float:
 
 async def _ask(fleet: Fleet) -> None:
     async with FleetRun(fleet, job_of(RunOptions(prompt="x"))) as run:
-        await run.keeper.wait()
+        await run.replicator.wait()
 
 
 async def _boss(url: str, folder: Path) -> None:

@@ -15,15 +15,13 @@ import msgspec
 from nats.js import api
 
 from nightrook.fleet import subjects
-from nightrook.fleet.accounts import folder
-from nightrook.fleet.accounts import registry as members
-from nightrook.fleet.accounts.credentials import read_credentials
+from nightrook.fleet.accounts import folder, members
+from nightrook.fleet.accounts.credentials import new_key, read_credentials
 from nightrook.fleet.accounts.folder import Listening
-from nightrook.fleet.accounts.keys import new_key
-from nightrook.fleet.accounts.registry import Worker
+from nightrook.fleet.accounts.members import Worker
 from nightrook.fleet.accounts.server_file import SERVER_FILE, server_file
 from nightrook.fleet.connection import Connection, connected
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.streams import make_streams
 
 _AGENTS = ("claude", "codex")
@@ -105,8 +103,8 @@ async def _measured(path: Path, server: LocalServer) -> None:
 def _accounts(path: Path, count: int) -> None:
     worker = Worker(key="", labels=(subjects.ANY,), agents=_AGENTS)
     workers = {f"w{n}": msgspec.structs.replace(worker, key=new_key().public) for n in range(count)}
-    registry = msgspec.structs.replace(members.load(path), workers=workers)
-    (path / SERVER_FILE).write_text(server_file(registry, path))
+    fleet = msgspec.structs.replace(members.load(path), workers=workers)
+    (path / SERVER_FILE).write_text(server_file(fleet, path))
     shutil.rmtree(path / "store")
     started = time.monotonic()
     with LocalServer(path, configuration=path / SERVER_FILE) as server:

@@ -8,7 +8,7 @@ from tests.cli.desk import Desk
 from tests.fleet.repository.checkouts import Trip, commit, git, state
 from tests.warm import rook_bytes
 
-from nightrook.fleet.repository.results import keep_origin
+from nightrook.fleet.repository.fetch import keep_origin
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 from nightrook.testing import install_agent

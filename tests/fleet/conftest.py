@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.submit import job_of
 from nightrook.fleet.connection import Address, connect
 from nightrook.fleet.messages import Job
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.fleet.worker.worker import Worker, WorkerPlan
 from nightrook.testing import install_agent

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nightrook.fleet.server import find_server
+from nightrook.fleet.nats_server import find_server
 
 PORT = 4222
 _START_S = 30.0

@@ -10,8 +10,8 @@ from nightrook.fleet import subjects
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
 from nightrook.fleet.connection import Address, Connection, connected
 from nightrook.fleet.messages import Claimed, Ended, Job, ResendOrder, dump, load
-from nightrook.fleet.server import LocalServer
-from nightrook.fleet.worker.queue_pull import QueuePull
+from nightrook.fleet.nats_server import LocalServer
+from nightrook.fleet.worker.worker import QueuePull
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo, WrittenLog
 from tests.fleet.fleets import job
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
 from nightrook.fleet.boss.folders import read_state
-from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.replicator import Replicator
 from nightrook.fleet.boss.submit import submit
 from nightrook.fleet.connection import Address, FleetError
 from nightrook.store.list import newest_first
@@ -31,8 +31,8 @@ async def settled(fleet: Fleet, folder: RunFolder) -> None:
     while not is_over(folder):
         state = read_state(folder)
         assert state is not None
-        async with Keeper(fleet.connection, folder, state, fleet.beats) as keeper:
-            await keeper.wait()
+        async with Replicator(fleet.connection, folder, state, fleet.beats) as replicator:
+            await replicator.wait()
 
 
 def is_over(folder: RunFolder) -> bool:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from nightrook.config.options import RunOptions
-from nightrook.fleet import sink_run
+from nightrook.fleet import ship_run
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
 from nightrook.fleet.connection import Address
-from nightrook.fleet.server import LocalServer
-from nightrook.fleet.sink_run import shipped
+from nightrook.fleet.nats_server import LocalServer
+from nightrook.fleet.ship_run import shipped
 from nightrook.runs.start import start
 from nightrook.store.run_folder import RunFolder
 from tests.fleet.fleets import install, job, on_fleet, plan, working
@@ -41,7 +41,7 @@ def test_after_an_hour_without_its_server_a_worker_has_stopped_its_agent_and_sen
             (there,) = (tmp_path / "w1" / "runs").iterdir()
             while not (there / "verdict.json").exists():
                 await asyncio.sleep(0.02)
-            assert run.keeper.settlement is None  # what cannot be heard of is not lost
+            assert run.replicator.settlement is None  # what cannot be heard of is not lost
             await asyncio.to_thread(server.start)
             verdict = await run.wait()
             assert 0 < recorded(there) <= MOST
@@ -59,7 +59,7 @@ def test_a_run_that_is_only_shipped_continues_to_its_end_without_the_server(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_away_first: bool
 ) -> None:
     install(tmp_path, f"{FLOOD} silent=0.3 say=fine", monkeypatch)
-    monkeypatch.setattr(sink_run, "_FINISH_S", 0.1)
+    monkeypatch.setattr(ship_run, "_FINISH_S", 0.1)
     address, said = Address(url=server.url), list[str]()
     if is_away_first:
         server.kill()

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from nightrook.fleet import subjects
-from nightrook.fleet.boss import keeper
+from nightrook.fleet.boss import replicator
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.folders import merged_info
 from nightrook.fleet.connection import Address, ServerAwayError, connect
 from nightrook.fleet.messages import Claimed, Ended, dump
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.worker.worker import Worker
 from nightrook.model.verdict import Verdict
 from nightrook.runs.listing import listed
@@ -129,7 +129,7 @@ def test_a_chunk_that_was_lost_is_asked_for_again(server: LocalServer, tmp_path:
 def test_bytes_that_never_come_make_the_run_incomplete(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "_GIVE_UP_S", 0.5)
+    monkeypatch.setattr(replicator, "_GIVE_UP_S", 0.5)
 
     async def work(fleet: Fleet) -> Verdict:
         async with claimed(fleet, server) as (run, worker):
@@ -169,7 +169,7 @@ async def nonsense(worker: Puppet) -> None:
 def test_a_worker_that_writes_nonsense_spoils_its_own_run_only(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "_GIVE_UP_S", 0.5)
+    monkeypatch.setattr(replicator, "_GIVE_UP_S", 0.5)
 
     async def work(fleet: Fleet) -> None:
         async with (

@@ -7,14 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from nightrook.fleet import subjects
-from nightrook.fleet.boss import keeper, silence, submit
+from nightrook.fleet.boss import liveness, replicator, submit
 from nightrook.fleet.boss.budgets import Budget, Budgets
 from nightrook.fleet.boss.fleet_run import Fleet
 from nightrook.fleet.boss.settlement import settle, stored_settlement
 from nightrook.fleet.boss.submit import NoMoneyError
 from nightrook.fleet.connection import ServerAwayError
 from nightrook.fleet.messages import Settlement
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.store.list import newest_first
 from tests.fleet.fleets import finished, job, on_fleet
 
@@ -108,8 +108,8 @@ def test_a_job_that_may_have_been_queued_is_followed_and_its_money_is_freed(
         raise ServerAwayError("the server did not answer")
 
     monkeypatch.setattr(submit, "_queued", away)
-    monkeypatch.setattr(keeper, "CLAIM_S", 1.0)
-    monkeypatch.setattr(silence, "SILENT_S", 0.3)
+    monkeypatch.setattr(replicator, "UNCLAIMED_S", 1.0)
+    monkeypatch.setattr(liveness, "SILENT_S", 0.3)
 
     async def work(fleet: Fleet) -> tuple[str | None, int]:
         budgets = Budgets(fleet.connection)

@@ -9,7 +9,7 @@ import pytest
 
 from nightrook.fleet import connection
 from nightrook.fleet.connection import Address, connected
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 
 
 class Doorkeeper:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nightrook.fleet.accounts import folder
-from nightrook.fleet.accounts.registry import load
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.accounts.members import load
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.testing import install_agent
 from tests.fleet.accounts.fleet import free_local
 from tests.fleet.slurm import missing, slurm

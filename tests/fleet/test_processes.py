@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.fleet.boss.adopt import adopt
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
-from nightrook.fleet.boss.folders import read_state
-from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.folders import folder_from_server, read_state
+from nightrook.fleet.boss.replicator import Replicator
 from nightrook.fleet.boss.settlement import stored_settlement
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.store.list import find_run, newest_first
 from nightrook.testing import install_agent
 from tests.fleet.fleets import job, on_fleet
@@ -90,8 +89,8 @@ def test_a_killed_worker_loses_its_run_and_what_happened_replaces_it(
         with worker(tmp_path, server, "hang-in-tool"):
             status = "lost"
             while status == "lost":  # until the worker is back
-                async with Keeper(fleet.connection, folder, state, fleet.beats) as keeper:
-                    status = (await keeper.wait()).status
+                async with Replicator(fleet.connection, folder, state, fleet.beats) as replicator:
+                    status = (await replicator.wait()).status
         found = await stored_settlement(fleet.connection, state.job)
         assert found is not None
         verdict = folder.verdict()
@@ -191,11 +190,11 @@ def test_a_run_that_could_not_be_shipped_is_shipped_later(
             capture_output=True,
             check=True,
         )
-        folder = await adopt(fleet, run.name)
+        folder = await folder_from_server(fleet.connection, fleet.home, run.name)
         state = read_state(folder)
         assert state is not None
-        async with Keeper(fleet.connection, folder, state, fleet.beats) as keeper:
-            assert (await keeper.wait()).status == "success"
+        async with Replicator(fleet.connection, folder, state, fleet.beats) as replicator:
+            assert (await replicator.wait()).status == "success"
         return (folder.path / "stdout.raw").read_bytes()
 
     sent = on_fleet(server, tmp_path / "home", work)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nightrook.fleet.worker.outbox import Entry, Outbox, Stage
+from nightrook.fleet.worker.journal import Entry, Journal, Stage
 from nightrook.fleet.worker.pruning import Keep, prune
 from nightrook.store.list import newest_first
 from nightrook.store.run_folder import create_run
@@ -18,43 +18,43 @@ HOUR_S = 3600.0
 
 
 @pytest.fixture
-def outbox(tmp_path: Path) -> Outbox:
-    return Outbox(tmp_path)
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path)
 
 
-def kept(outbox: Outbox, name: str, stage: Stage = "reported", size: int = 0) -> None:
+def kept(journal: Journal, name: str, stage: Stage = "reported", size: int = 0) -> None:
     """A run on the worker."""
-    made = create_run(outbox.home, RunInfo(name=name, command=["x"], cwd="/", started_at=1.0))
+    made = create_run(journal.home, RunInfo(name=name, command=["x"], cwd="/", started_at=1.0))
     (made.path / "stdout.raw").write_bytes(b"x" * size)
-    outbox.save(Entry(job=replace(job(), run=name), stage=stage, folder=name))
+    journal.save(Entry(job=replace(job(), run=name), stage=stage, folder=name))
 
 
-def left(outbox: Outbox) -> set[str]:
-    folders = {folder.name for folder in list(newest_first(outbox.home))}
-    assert folders == {entry.job.run for entry in outbox.entries()}
+def left(journal: Journal) -> set[str]:
+    folders = {folder.name for folder in list(newest_first(journal.home))}
+    assert folders == {entry.job.run for entry in journal.entries()}
     return folders
 
 
-def test_only_what_the_server_has_is_removed_when_it_is_old(outbox: Outbox) -> None:
-    kept(outbox, "aaaa")
-    kept(outbox, "bbbb", "started")
-    kept(outbox, "cccc", "taken")
+def test_only_what_the_server_has_is_removed_when_it_is_old(journal: Journal) -> None:
+    kept(journal, "aaaa")
+    kept(journal, "bbbb", "started")
+    kept(journal, "cccc", "taken")
     keep = Keep(seconds=2 * HOUR_S)
-    assert prune(outbox, keep, NOW + HOUR_S) == []
-    assert prune(outbox, keep, NOW + 3 * HOUR_S) == ["aaaa/1"]
-    assert left(outbox) == {"bbbb", "cccc"}
+    assert prune(journal, keep, NOW + HOUR_S) == []
+    assert prune(journal, keep, NOW + 3 * HOUR_S) == ["aaaa/1"]
+    assert left(journal) == {"bbbb", "cccc"}
 
 
-def test_what_takes_too_much_is_removed_unless_it_was_just_reported(outbox: Outbox) -> None:
-    kept(outbox, "aaaa", size=20_000)
-    kept(outbox, "bbbb", "started", size=20_000)
+def test_what_takes_too_much_is_removed_unless_it_was_just_reported(journal: Journal) -> None:
+    kept(journal, "aaaa", size=20_000)
+    kept(journal, "bbbb", "started", size=20_000)
     keep = Keep(size=10_000)
-    assert prune(outbox, keep, NOW) == []
-    assert prune(outbox, keep, NOW + HOUR_S) == ["aaaa/1"]
-    assert left(outbox) == {"bbbb"}
+    assert prune(journal, keep, NOW) == []
+    assert prune(journal, keep, NOW + HOUR_S) == ["aaaa/1"]
+    assert left(journal) == {"bbbb"}
 
 
-def test_a_run_whose_folder_is_gone_is_forgotten(outbox: Outbox) -> None:
-    outbox.save(Entry(job=replace(job(), run="aaaa"), stage="reported", folder="aaaa"))
-    assert prune(outbox, Keep(seconds=1.0), NOW + HOUR_S) == ["aaaa/1"]
-    assert list(outbox.entries()) == []
+def test_a_run_whose_folder_is_gone_is_forgotten(journal: Journal) -> None:
+    journal.save(Entry(job=replace(job(), run="aaaa"), stage="reported", folder="aaaa"))
+    assert prune(journal, Keep(seconds=1.0), NOW + HOUR_S) == ["aaaa/1"]
+    assert list(journal.entries()) == []

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.fleet.boss.beats import BeatWatch
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.boss.heartbeats import BeatWatch
 from nightrook.fleet.messages import Beat
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 
 
@@ -26,7 +26,7 @@ def test_a_job_is_asked_for_when_the_quota_has_reset(
                 await asyncio.sleep(0.02)
             holding = asyncio.create_task(fleet.hold("claude", said.append))
             async with FleetRun(fleet, job()) as second:
-                await second.keeper.wait()
+                await second.replicator.wait()
             await holding
             return limits["claude"], second.job.submitted_at, said
 

@@ -16,12 +16,12 @@ from nightrook.fleet.blobs import BlobError, receive_blob, send_blob
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
 from nightrook.fleet.boss.repositories import Repositories, send_repository
 from nightrook.fleet.connection import Address, connected
+from nightrook.fleet.nats_server import LocalServer
+from nightrook.fleet.repository.fetch import fetched, origin_of
 from nightrook.fleet.repository.formats import Packed
 from nightrook.fleet.repository.pack import pack
-from nightrook.fleet.repository.results import fetched, origin_of
-from nightrook.fleet.server import LocalServer
 from nightrook.fleet.streams import make_streams
-from nightrook.fleet.worker.job_repository import JobRepository
+from nightrook.fleet.worker.job_run import JobRepository
 from tests.fleet.fleets import install, job, on_fleet, plan, working
 from tests.fleet.repository.checkouts import commit, git, small, state
 from tests.fleet.test_processes import environment, rook, worker

@@ -19,7 +19,7 @@ from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
 from nightrook.fleet.boss.folders import read_state
 from nightrook.fleet.boss.settlement import stored_settlement
 from nightrook.fleet.connection import Address, FleetError
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 from tests.fleet.soak_boss import BUDGET, LEASE_S

@@ -10,14 +10,14 @@ import pytest
 
 from nightrook.fleet import messages, subjects
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.claims import Lease
 from nightrook.fleet.messages import DrainOrder, Ended, ResendOrder, dump
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.streams import make_queue
-from nightrook.fleet.worker import job_run, orders
-from nightrook.fleet.worker.heart import NameTakenError
+from nightrook.fleet.worker import job_run, worker
+from nightrook.fleet.worker.heartbeat import NameTakenError
 from nightrook.fleet.worker.job_run import JobRun
-from nightrook.fleet.worker.lease import Lease
-from nightrook.fleet.worker.outbox import Entry
+from nightrook.fleet.worker.journal import Entry
 from nightrook.fleet.worker.worker import Worker
 from nightrook.story import follow
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
@@ -136,7 +136,7 @@ def test_a_worker_that_drains_returns_a_job_that_it_has_not_started(
 
             worker._take = late  # type: ignore[assignment]
             run = await finished(fleet, job())
-            return run.keeper.was_returned, (run.folder.verdict() or failed()).status
+            return run.replicator.was_returned, (run.folder.verdict() or failed()).status
 
     assert on_fleet(server, tmp_path / "home", work) == (True, "not_started")
     assert not (tmp_path / "w1" / "runs").exists()
@@ -208,7 +208,7 @@ def test_a_job_is_not_started_after_contact_was_lost(
 
     async def work(fleet: Fleet) -> bool:
         async with working(server, plan(tmp_path)):
-            return (await finished(fleet, job())).keeper.was_returned
+            return (await finished(fleet, job())).replicator.was_returned
 
     assert on_fleet(server, tmp_path / "home", work)
     assert not (tmp_path / "w1" / "runs").exists()
@@ -260,7 +260,7 @@ def test_a_run_with_the_longest_prompt_ends(
 def test_an_order_that_a_quick_reconnect_missed_is_obeyed(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orders, "_LOOK_S", 1.0)  # longer than it takes to reconnect
+    monkeypatch.setattr(worker, "_LOOK_S", 1.0)  # longer than it takes to reconnect
 
     async def work(fleet: Fleet) -> None:
         subject = subjects.order("w1", subjects.WHOLE_WORKER)

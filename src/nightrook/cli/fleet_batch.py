@@ -11,12 +11,12 @@ from nightrook.batches.queue import FolderQueue
 from nightrook.cli.terminal.output import say
 from nightrook.config.batch_options import BatchOptions
 from nightrook.config.options import RunOptions
+from nightrook.fleet.accounts.credentials import chosen_fleet
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.repositories import Repositories
 from nightrook.fleet.boss.submit import job_of
 from nightrook.fleet.connection import FleetError
-from nightrook.fleet.place import read_place
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 from nightrook.store.batch_folder import BatchTerms
@@ -34,7 +34,7 @@ async def on_fleet(
     """
     if any(task.is_loop for task in queue.tasks()):
         raise FleetError("a task that is a loop runs only here: leave out --fleet, or its goal")
-    address, _ = read_place(options.credentials)
+    address, _ = chosen_fleet(options.credentials)
     async with opened_fleet(address, home_folder()) as fleet:
         budget = None
         if terms.max_cost is not None:
@@ -104,7 +104,7 @@ class TaskAttempts:
     async def wait(self) -> Verdict:
         """Follow the attempts to the end of the one that is not returned."""
         verdict = await self._run.wait()
-        while self._run.keeper.was_returned and not self._stopped.is_set():
+        while self._run.replicator.was_returned and not self._stopped.is_set():
             await self._run.__aexit__()
             following = self._run.again()
             await following.__aenter__()

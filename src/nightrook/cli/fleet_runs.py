@@ -18,16 +18,16 @@ from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.reports.report import Report
 from nightrook.display.screen import Echo
 from nightrook.fleet import subjects
-from nightrook.fleet.boss.adopt import adopt
+from nightrook.fleet.accounts.credentials import chosen_fleet
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
-from nightrook.fleet.boss.folders import read_state
-from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.folders import folder_from_server, read_state
+from nightrook.fleet.boss.replicator import Replicator
 from nightrook.fleet.boss.repositories import Repositories
-from nightrook.fleet.boss.submit import LEASE_S, job_of
+from nightrook.fleet.boss.submit import job_of
+from nightrook.fleet.claims import LEASE_S
 from nightrook.fleet.connection import FleetError
 from nightrook.fleet.messages import DrainOrder, Job, dump
-from nightrook.fleet.place import read_place
-from nightrook.fleet.sink_run import ship_again
+from nightrook.fleet.ship_run import ship_again
 from nightrook.model.text import suggested
 from nightrook.process.background import in_background
 from nightrook.runs.attached import AttachedRun
@@ -122,7 +122,7 @@ async def _watched(
             if not view_options.quiet:
                 say(f"run {run.name} waits for a machine of the fleet")
             verdict, texts = await show_attached(run.attached, view_options, from_now=False)
-            await run.keeper.wait()
+            await run.replicator.wait()
             ended = EndedRun(
                 run.folder.ending(verdict.verdict),
                 run.state,
@@ -147,41 +147,44 @@ async def _attempts(
     while True:
         async with run:
             yield run
-            settlement = await run.keeper.wait()
+            settlement = await run.replicator.wait()
         if settlement.status == "lost" and retries > 0:
             retries -= 1
             say(f"run {run.name} was lost: trying again")
-        elif not run.keeper.was_returned:
+        elif not run.replicator.was_returned:
             return
         run = run.again()
 
 
 @asynccontextmanager
 async def _boss(credentials: str | None) -> AsyncIterator[Fleet]:
-    address, _ = read_place(credentials)
+    address, _ = chosen_fleet(credentials)
     async with opened_fleet(address, home_folder()) as fleet:
         yield fleet
 
 
 @asynccontextmanager
-async def following(folder: RunFolder) -> AsyncIterator[Keeper]:
+async def following(folder: RunFolder) -> AsyncIterator[Replicator]:
     """Follow a run of a fleet while the block lasts, unless another process does."""
     state = read_state(folder)
     if state is None:
         raise FleetError(f"run {folder.name!r} does not say on which fleet it runs")
-    async with _boss(None) as fleet, Keeper(fleet.connection, folder, state, fleet.beats) as keeper:
-        yield keeper
+    async with (
+        _boss(None) as fleet,
+        Replicator(fleet.connection, folder, state, fleet.beats) as replicator,
+    ):
+        yield replicator
 
 
 async def kept_up(attached: AttachedRun, work: Awaitable[Result], *, stop: bool) -> Result:
     """Do something with a fleet's run while its folder is kept up to date."""
     folder = attached.folder
-    async with following(folder) as keeper:
-        keeper.wakes(attached)
+    async with following(folder) as replicator:
+        replicator.wakes(attached)
         if stop:
-            keeper.stop(by="rook stop")
+            replicator.stop(by="rook stop")
         if (verdict := folder.verdict()) is not None and verdict.status == "lost":
-            await keeper.catch_up()  # its worker may have come back
+            await replicator.catch_up()  # its worker may have come back
         return await work
 
 
@@ -189,11 +192,11 @@ def stop_on_fleet(folder: RunFolder) -> bool:
     """Stop a run of a fleet; False if it has not ended within a few seconds."""
 
     async def work() -> bool:
-        async with following(folder) as keeper:
-            keeper.stop(by="rook stop")
+        async with following(folder) as replicator:
+            replicator.stop(by="rook stop")
             try:
                 async with asyncio.timeout(_STOP_S):
-                    await keeper.wait()
+                    await replicator.wait()
             except TimeoutError:
                 return False
             return True
@@ -206,7 +209,7 @@ def adopted(name: str) -> RunFolder:
 
     async def work() -> RunFolder:
         async with _boss(None) as fleet:
-            return await adopt(fleet, name)
+            return await folder_from_server(fleet.connection, fleet.home, name)
 
     return asyncio.run(work())
 
@@ -225,7 +228,7 @@ def drain(credentials: str | None, worker: str) -> None:
 
 def ship(credentials: str | None, name: str) -> None:
     """Send a run of this machine that has ended to a fleet."""
-    address, _ = read_place(credentials)
+    address, _ = chosen_fleet(credentials)
     folder = find_run(home_folder(), name)
     asyncio.run(ship_again(folder, address))
     say(f"run {folder.name} was sent")

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from nightrook.fleet.repository.results import fetched, origin_of
+from nightrook.fleet.repository.fetch import fetched, origin_of
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError
 from nightrook.runs.git.changes import Change

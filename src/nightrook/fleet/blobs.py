@@ -1,4 +1,9 @@
-"""Files for the worker that gets a job: sealed parts on the server, and a key in the job."""
+"""Files for the worker that gets a job: sealed parts on the server, and a key in the job.
+
+The server cannot be made to hide one worker's files from another: a request for the last message of
+`blob.*.head` returns any job's. So what is stored there is encrypted and signed with a key that
+only the job contains.
+"""
 
 import asyncio
 import hashlib
@@ -9,14 +14,20 @@ from typing import BinaryIO
 from nightrook.fleet import subjects
 from nightrook.fleet.connection import Connection, FleetError
 from nightrook.fleet.messages import Blob
-from nightrook.fleet.seal import SealError, new_key, open_sealed, seal
+from nightrook.model.errors import NightrookError
 
 _PART = 512 * 1024
 _GET = f"$JS.API.DIRECT.GET.{subjects.BLOBS}"
+KEY_BYTES = 32
+_NAME_BYTES = 64  # a digest of the name comes first, so that no part passes for another
 
 
 class BlobError(FleetError):
     """A file of a job is not on the server, or not as it was sent."""
+
+
+class SealError(NightrookError):
+    """A sealed part was changed, is another part, or was sealed with another key."""
 
 
 async def send_blob(connection: Connection, path: Path) -> Blob:
@@ -65,3 +76,37 @@ def _name(key: bytes) -> str:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def new_key() -> bytes:
+    """Return a new random key for one file."""
+    from nacl.utils import random  # an extra: only for this
+
+    return random(KEY_BYTES)
+
+
+def seal(key: bytes, part: bytes, name: str) -> bytes:
+    """Encrypt a part of a file; only the same key and name open it."""
+    from nacl.secret import SecretBox
+
+    return bytes(SecretBox(key).encrypt(_digest(name) + part))
+
+
+def open_sealed(key: bytes, sealed: bytes, name: str) -> bytes:
+    """Return what was sealed under that name, or raise SealError."""
+    from nacl.exceptions import CryptoError
+    from nacl.secret import SecretBox
+
+    try:
+        plain = SecretBox(key).decrypt(sealed)
+    except (CryptoError, ValueError, TypeError) as error:
+        raise SealError(f"{name} cannot be opened: {error}") from error
+    if plain[:_NAME_BYTES] != _digest(name):  # guards: part-not-another
+        raise SealError(f"{name} cannot be opened: it is another part")
+    return plain[_NAME_BYTES:]
+
+
+def _digest(name: str) -> bytes:
+    from hashlib import blake2b
+
+    return blake2b(name.encode(), digest_size=_NAME_BYTES).digest()

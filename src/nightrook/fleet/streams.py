@@ -6,13 +6,11 @@ from nats.js import JetStreamContext, api
 from nats.js import errors as js_errors
 
 from nightrook.fleet import subjects
+from nightrook.fleet.claims import UNCLAIMED_S
 from nightrook.fleet.connection import Connection, FleetError
 
 DEDUPE_S = 600.0
 """For how long the server stores a message with the same id only once."""
-
-CLAIM_S = 20.0
-"""A job that was passed to a worker, but was not claimed in this time, is lost."""
 
 _GB = 1024**3
 _DAY_S = 86_400.0
@@ -93,7 +91,7 @@ async def make_queue(connection: Connection, label: str, agent: str) -> None:
         durable_name=subjects.job_consumer(label, agent),
         filter_subject=subjects.jobs_of(label, agent),
         ack_policy=api.AckPolicy.EXPLICIT,
-        ack_wait=CLAIM_S,
+        ack_wait=UNCLAIMED_S,
         max_deliver=1,
         max_ack_pending=10_000,
     )

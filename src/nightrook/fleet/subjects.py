@@ -1,6 +1,7 @@
 """The names of everything on the server: subjects, streams, the bucket and the consumers."""
 
 import re
+import socket
 from typing import Literal, NamedTuple, get_args
 
 from nightrook.model.errors import NightrookError
@@ -81,6 +82,13 @@ def token(name: str) -> str:
     if _TOKEN.fullmatch(name) is None:
         raise BadNameError(name)
     return name
+
+
+def machine_name() -> str:
+    """The name of this machine, as a worker can have it."""
+    host = socket.gethostname().partition(".")[0]
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in host)
+    return name[:64] or "worker"
 
 
 def job(label: str, agent: str, run: str, attempt: int) -> str:

@@ -11,8 +11,8 @@ from tests.fleet.accounts.fleet import free_local
 from nightrook.agents import NAMES
 from nightrook.cli.main import cli
 from nightrook.fleet.accounts import folder
-from nightrook.fleet.accounts.registry import load
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.accounts.members import load
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.testing import install_agent
 
 pytestmark = pytest.mark.usefixtures("readable_again")

@@ -6,7 +6,7 @@ import pytest
 
 from nightrook.fleet.accounts import folder
 from nightrook.fleet.accounts.folder import Listening
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from tests.fleet.accounts.fleet import Fleet
 
 LOCAL = Listening("127.0.0.1", 4222, "127.0.0.1")

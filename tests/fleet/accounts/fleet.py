@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from nightrook.fleet.accounts.credentials import Credentials, read_credentials
 from nightrook.fleet.accounts.folder import Listening
 from nightrook.fleet.connection import Address, FleetError, connected
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.fleet.accounts.credentials import Credentials, CredentialsError, read_credentials
-from nightrook.fleet.accounts.keys import new_key
+from nightrook.fleet.accounts.credentials import (
+    Credentials,
+    CredentialsError,
+    new_key,
+    read_credentials,
+)
 from tests.programs import program
 from tests.rules import each
 

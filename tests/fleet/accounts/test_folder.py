@@ -11,12 +11,11 @@ from pathlib import Path
 import nats.errors
 import pytest
 
-from nightrook.fleet.accounts import folder
-from nightrook.fleet.accounts import registry as members
+from nightrook.fleet.accounts import folder, members
 from nightrook.fleet.accounts.folder import Listening
 from nightrook.fleet.accounts.reload import reload_server
 from nightrook.fleet.connection import FleetError
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.model.errors import NightrookError
 from tests.fleet.accounts.conftest import LOCAL
 from tests.fleet.accounts.fleet import Fleet, free_local, mode, refusal
@@ -169,7 +168,7 @@ def test_a_folder_without_a_fleet_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_damaged_list_of_members_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    (tmp_path / members.REGISTRY).write_text("{")
+    (tmp_path / members.FILE).write_text("{")
     with pytest.raises(NightrookError, match=r"members\.json is damaged"):
         members.load(tmp_path)
 

@@ -10,7 +10,7 @@ import nats.errors
 import pytest
 from nats.aio.client import Client
 
-from nightrook.fleet.accounts.keys import new_key
+from nightrook.fleet.accounts.credentials import new_key
 from nightrook.fleet.connection import Connection
 from nightrook.fleet.streams import make_queue, make_streams
 from nightrook.fleet.subjects import STREAMS

@@ -127,10 +127,10 @@ def _shipped(sink: str | None, starting: StartOptions) -> Alongside | None:
     if starting.detach:
         raise click.UsageError("--sink and --detach can't be combined")
     from nightrook.cli.terminal.output import say
-    from nightrook.fleet.place import read_place  # an extra
-    from nightrook.fleet.sink_run import shipped
+    from nightrook.fleet.accounts.credentials import chosen_fleet  # an extra
+    from nightrook.fleet.ship_run import shipped
 
-    address, _ = read_place(sink)
+    address, _ = chosen_fleet(sink)
     return lambda run: shipped(run, address, say)
 
 

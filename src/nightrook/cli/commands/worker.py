@@ -13,13 +13,12 @@ from nightrook.cli.terminal.output import say
 from nightrook.config.fleet.options import WorkerOptions
 from nightrook.config.user_settings import fleet_credentials, worker_settings
 from nightrook.fleet.accounts.check import Finding, check_machine, check_server
-from nightrook.fleet.accounts.credentials import Credentials
+from nightrook.fleet.accounts.credentials import Credentials, chosen_fleet
 from nightrook.fleet.connection import Address, FleetError, connected, shown_url
-from nightrook.fleet.place import read_place
-from nightrook.fleet.subjects import ANY, token
+from nightrook.fleet.subjects import ANY, machine_name, token
 from nightrook.fleet.worker.pruning import Keep
 from nightrook.fleet.worker.rights import WorkerRights
-from nightrook.fleet.worker.worker import Worker, WorkerPlan, default_name
+from nightrook.fleet.worker.worker import Worker, WorkerPlan
 from nightrook.model.safe import safe_line
 from nightrook.process.systems.this_system import system
 from nightrook.store.home import home_folder
@@ -44,7 +43,7 @@ def command(options: WorkerOptions) -> None:
     The first Ctrl-C or SIGTERM finishes what runs and takes no more jobs, the second one stops it,
     the third one kills it.
     """
-    address, credentials = read_place(options.credentials)
+    address, credentials = chosen_fleet(options.credentials)
     if options.check:
         chosen = options.agent or (credentials.agents if credentials else ())
         raise click.exceptions.Exit(_check(options.credentials, address, _found(chosen)))
@@ -54,7 +53,7 @@ def command(options: WorkerOptions) -> None:
 
 
 def _plan(options: WorkerOptions, credentials: Credentials | None) -> WorkerPlan:
-    name = token(options.name or (credentials.name if credentials else default_name()))
+    name = token(options.name or (credentials.name if credentials else machine_name()))
     labels = options.label or tuple(
         label for label in (credentials.labels if credentials else ()) if label != ANY
     )

@@ -1,4 +1,4 @@
-"""What a member needs to connect: read once from a file, a descriptor or standard input.
+"""Credentials: what a member needs to connect, read once from a file or a descriptor.
 
 Agents must not get it: the file is for its owner alone, what was read from is closed, and nothing
 of it is ever in an environment.
@@ -7,11 +7,14 @@ of it is ever in an environment.
 import os
 import stat
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
-from nightrook.fleet.accounts.registry import Role
-from nightrook.fleet.connection import Address
+from nightrook.config.user_settings import fleet_credentials
+from nightrook.fleet.accounts.members import Role
+from nightrook.fleet.connection import Address, FleetError
+from nightrook.fleet.subjects import machine_name
 from nightrook.model.errors import NightrookError
 from nightrook.process.systems.this_system import system
 
@@ -20,6 +23,7 @@ _DESCRIPTOR = "fd:"
 _LARGEST = 64 * 1024
 _CHUNK = 16 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_SEED_BYTES = 32
 
 
 class CredentialsError(NightrookError):
@@ -73,6 +77,20 @@ def read_credentials(source: str) -> Credentials:
         ) from None
 
 
+def chosen_fleet(named: str | None) -> tuple[Address, Credentials | None]:
+    """The server and who connects; credentials are None where the server has no accounts."""
+    source = named or fleet_credentials()
+    if source is None:
+        raise FleetError(
+            "there is no fleet: use --credentials FILE, or set fleet_credentials; "
+            "rook fleet init makes a fleet, and rook fleet demo one to try"
+        )
+    if "://" in source:
+        return Address(url=source, user=machine_name()), None
+    credentials = read_credentials(source)
+    return credentials.address(), credentials
+
+
 def _from_stdin() -> bytes:
     """Read it to its end; whatever is started later finds an empty one."""
     data = _read(0, "standard input")
@@ -121,3 +139,32 @@ def _read(descriptor: int, source: str) -> bytes:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+class Key(NamedTuple):
+    """A new key."""
+
+    seed: str
+    public: str
+
+    def __repr__(self) -> str:
+        """Leave out the seed."""
+        return f"Key(public={self.public!r})"
+
+
+def new_key() -> Key:
+    """Make a key from 32 random bytes."""
+    check_installed()
+    import nkeys
+
+    seed = nkeys.encode_seed(os.urandom(_SEED_BYTES), nkeys.PREFIX_BYTE_USER)
+    pair = nkeys.from_seed(bytearray(seed))
+    return Key(seed.decode("ascii"), pair.public_key.decode("ascii"))
+
+
+def check_installed() -> None:
+    """Refuse to go on without the packages of the extra `fleet`."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("nats", "nkeys")):
+        raise NightrookError("a fleet needs more packages: pip install 'nightrook[fleet]'")

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nightrook.fleet import subjects
-from nightrook.fleet.accounts import registry as members
+from nightrook.fleet.accounts import members
 from nightrook.fleet.accounts.certificates import Certificates, new_certificates
-from nightrook.fleet.accounts.credentials import Credentials, read_credentials
-from nightrook.fleet.accounts.keys import Key, new_key
-from nightrook.fleet.accounts.registry import Registry, Role, Worker
+from nightrook.fleet.accounts.credentials import Credentials, Key, new_key, read_credentials
+from nightrook.fleet.accounts.members import Members, Role, Worker
 from nightrook.fleet.accounts.reload import introduce, reload_server
 from nightrook.fleet.accounts.server_file import SERVER_FILE, server_file
 from nightrook.model.errors import NightrookError
@@ -42,12 +41,12 @@ class Listening(NamedTuple):
             return self.host == "localhost"
 
 
-def create(path: Path, listening: Listening) -> Registry:
+def create(path: Path, listening: Listening) -> Members:
     """Make the folder of a new fleet: keys, certificates if others can connect, server's file."""
     _check(listening)
     path = path.absolute()
     boss, viewer = new_key(), new_key()
-    registry = Registry(
+    fleet = Members(
         host=listening.host,
         port=listening.port,
         address=listening.address,
@@ -55,17 +54,17 @@ def create(path: Path, listening: Listening) -> Registry:
         boss=boss.public,
         viewer=viewer.public,
     )
-    made = _new_certificates(listening) if registry.tls else None
+    made = _new_certificates(listening) if fleet.tls else None
     ca = None if made is None else made.ca
     with Folder.made(path) as folder:
-        if not folder.create(members.REGISTRY, members.dump(registry)):
+        if not folder.create(members.FILE, members.dump(fleet)):
             raise NightrookError(f"{path} has a fleet already: use another folder")
         if made is not None:
             _save_certificates(folder, made)
-        _save_credentials(folder, _credentials(registry, "boss", "boss", boss, ca=ca))
-        _save_credentials(folder, _credentials(registry, "viewer", "viewer", viewer, ca=ca))
-        folder.replace(SERVER_FILE, server_file(registry, path).encode())
-    return registry
+        _save_credentials(folder, _credentials(fleet, "boss", "boss", boss, ca=ca))
+        _save_credentials(folder, _credentials(fleet, "viewer", "viewer", viewer, ca=ca))
+        folder.replace(SERVER_FILE, server_file(fleet, path).encode())
+    return fleet
 
 
 def add_worker(
@@ -80,11 +79,11 @@ def add_worker(
     key = new_key()
     worker = Worker(key=key.public, labels=labels, agents=agents)
     with _changing(path) as folder:
-        registry = members.load(path).with_worker(name, worker)
-        ca = _saved_ca(path) if registry.tls else None
-        credentials = _credentials(registry, "worker", name, key, ca=ca, worker=worker)
+        fleet = members.load(path).with_worker(name, worker)
+        ca = _saved_ca(path) if fleet.tls else None
+        credentials = _credentials(fleet, "worker", name, key, ca=ca, worker=worker)
         _save_credentials(folder, credentials)
-        _save(folder, registry)
+        _save(folder, fleet)
     boss = path / CREDENTIALS / "boss.json"
     is_known = boss.exists() and introduce(path, read_credentials(str(boss)), credentials)
     return path / CREDENTIALS / _file_name(credentials), is_known
@@ -110,10 +109,10 @@ def _changing(path: Path) -> Iterator[Folder]:
         yield folder
 
 
-def _save(folder: Folder, registry: Registry) -> None:
+def _save(folder: Folder, fleet: Members) -> None:
     """The server's file first: a fleet that has a worker whom the server refuses would be worse."""
-    folder.replace(SERVER_FILE, server_file(registry, folder.path).encode())
-    folder.replace(members.REGISTRY, members.dump(registry))
+    folder.replace(SERVER_FILE, server_file(fleet, folder.path).encode())
+    folder.replace(members.FILE, members.dump(fleet))
 
 
 def _new_certificates(listening: Listening) -> Certificates:
@@ -137,7 +136,7 @@ def _saved_ca(path: Path) -> bytes | None:
 
 
 def _credentials(
-    registry: Registry,
+    fleet: Members,
     role: Role,
     name: str,
     key: Key,
@@ -146,7 +145,7 @@ def _credentials(
     worker: Worker | None = None,
 ) -> Credentials:
     return Credentials(
-        server=registry.url,
+        server=fleet.url,
         role=role,
         name=name,
         seed=key.seed,

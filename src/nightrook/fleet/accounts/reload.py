@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import nats.errors
 
-from nightrook.fleet.accounts import registry as members
+from nightrook.fleet.accounts import members
 from nightrook.fleet.accounts.credentials import Credentials
 from nightrook.fleet.accounts.server_file import PID_FILE
 from nightrook.fleet.connection import FleetError, connected

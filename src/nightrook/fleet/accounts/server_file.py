@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nightrook.fleet import subjects
-from nightrook.fleet.accounts.registry import Registry
+from nightrook.fleet.accounts.members import Members
 from nightrook.fleet.accounts.rights import Right, viewer_rights, worker_rights
 
 SERVER_FILE = "server.conf"
@@ -16,31 +16,31 @@ _VIEWERS = "VIEWERS"
 _MAX_PAYLOAD = 1024 * 1024
 
 
-def server_file(registry: Registry, folder: Path) -> str:
+def server_file(fleet: Members, folder: Path) -> str:
     """Return the text of the server's file: where it listens, what it keeps, who may do what."""
-    rights = _rights(registry)
+    rights = _rights(fleet)
     lines = [
         "# Made by rook fleet; rook fleet add-worker and remove-worker make it again.",
-        f"listen: {_text(_listen(registry))}",
+        f"listen: {_text(_listen(fleet))}",
         'server_name: "rook-fleet"',
         f"max_payload: {_MAX_PAYLOAD}",
         f"pid_file: {_text(folder / PID_FILE)}",
         f"jetstream {{ store_dir: {_text(folder / 'store')} }}",
-        *(_tls(folder) if registry.tls else ()),
+        *(_tls(folder) if fleet.tls else ()),
         "accounts {",
-        *_fleet_account(registry.boss, rights),
-        *_account(_VIEWERS, registry.viewer, "viewer", rights[_VIEWERS]),
+        *_fleet_account(fleet.boss, rights),
+        *_account(_VIEWERS, fleet.viewer, "viewer", rights[_VIEWERS]),
     ]
-    for name, worker in sorted(registry.workers.items()):
+    for name, worker in sorted(fleet.workers.items()):
         lines += _account(_account_of(name), worker.key, name, rights[_account_of(name)])
     return "\n".join([*lines, "}", ""])
 
 
-def _rights(registry: Registry) -> dict[str, list[Right]]:
+def _rights(fleet: Members) -> dict[str, list[Right]]:
     """What each account but that of the fleet may do."""
     workers = {
         _account_of(name): worker_rights(name, worker.labels, worker.agents)
-        for name, worker in registry.workers.items()
+        for name, worker in fleet.workers.items()
     }
     return {_VIEWERS: viewer_rights(), **workers}
 
@@ -49,9 +49,9 @@ def _account_of(worker: str) -> str:
     return f"WORKER-{subjects.token(worker)}"
 
 
-def _listen(registry: Registry) -> str:
-    host = f"[{registry.host}]" if ":" in registry.host else registry.host
-    return f"{host}:{registry.port}"
+def _listen(fleet: Members) -> str:
+    host = f"[{fleet.host}]" if ":" in fleet.host else fleet.host
+    return f"{host}:{fleet.port}"
 
 
 def _tls(folder: Path) -> Iterator[str]:

@@ -10,10 +10,10 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from nightrook.fleet.boss.beats import BeatWatch
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.folders import FleetState, read_state
-from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.heartbeats import BeatWatch
+from nightrook.fleet.boss.replicator import Replicator
 from nightrook.fleet.boss.repositories import Send
 from nightrook.fleet.boss.submit import NoMoneyError, next_attempt, submit
 from nightrook.fleet.connection import Address, Connection, connected
@@ -76,7 +76,7 @@ class FleetRun:
         self._fleet = fleet
         self._send = send
         self._state: FleetState | None = None
-        self._keeper: Keeper | None = None
+        self._replicator: Replicator | None = None
         self._attached: AttachedRun | None = None
         self._following: asyncio.Task[VerdictInfo] | None = None
 
@@ -86,17 +86,17 @@ class FleetRun:
         self.job = await self._with_share()
         folder, state = await submit(self._fleet.connection, self._fleet.home, self.job, sent)
         self.job, self._state = state.job, state
-        self._keeper = Keeper(self._fleet.connection, folder, state, self._fleet.beats)
-        await self._keeper.__aenter__()
+        self._replicator = Replicator(self._fleet.connection, folder, state, self._fleet.beats)
+        await self._replicator.__aenter__()
         self._attached = AttachedRun(folder)
-        self._keeper.wakes(self._attached)
+        self._replicator.wakes(self._attached)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._following is not None:
             await end_tasks([self._following])
-        if self._keeper is not None:
-            await self._keeper.__aexit__()
+        if self._replicator is not None:
+            await self._replicator.__aexit__()
         if self._attached is not None:
             self._attached.close()
 
@@ -137,20 +137,20 @@ class FleetRun:
         return self.attached.feed.state
 
     @property
-    def keeper(self) -> Keeper:
+    def replicator(self) -> Replicator:
         """What follows the run."""
-        assert self._keeper is not None
-        return self._keeper
+        assert self._replicator is not None
+        return self._replicator
 
     def stop(self, *, by: str | None = None) -> None:
         """Stop the run, wherever it is; a second call kills it."""
-        self.keeper.stop(by=by, kill=self.keeper.is_stopping)
+        self.replicator.stop(by=by, kill=self.replicator.is_stopping)
 
     async def wait(self) -> Verdict:
         """Follow the run to its end; return the verdict."""
         if self._following is None:
             self._following = asyncio.create_task(self.attached.follow())
-        await self.keeper.wait()
+        await self.replicator.wait()
         return (await self._following).verdict
 
     @property

@@ -1,19 +1,26 @@
-"""The run folder of a fleet's run here: made from its job, and how far it has been copied."""
+"""The folder here of a run of a fleet: made from its job, and how far it has been copied."""
 
+import hashlib
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import nats.errors
 from msgspec.structs import replace
+from nats.js import errors as js_errors
 
 from nightrook import agents
-from nightrook.fleet.connection import shown_url
-from nightrook.fleet.messages import Job
-from nightrook.model.errors import NightrookError, RunFolderError
+from nightrook.fleet import subjects
+from nightrook.fleet.connection import Connection, FleetError, ServerAwayError, shown_url
+from nightrook.fleet.messages import Claimed, Job, load
+from nightrook.model.errors import NightrookError, RunFolderError, UnknownRunError
 from nightrook.store.file_names import FLEET
 from nightrook.store.list import find_run
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
+
+_NO_CLAIM = hashlib.sha256(b"").hexdigest()  # of a run that no boss asked for
+_NO_LEASE_S = 1e8  # it does not beat: only its end ends it
 
 
 class FleetState(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,3 +117,53 @@ def merged_info(here: RunInfo, there: RunInfo | None, *, worker: str | None) -> 
         started_at=there.started_at,
         nightrook_version=there.nightrook_version,
     )
+
+
+async def folder_from_server(connection: Connection, home: Path, name: str) -> RunFolder:
+    """Make the folder of a run by its whole name; an UnknownRunError if the fleet has none."""
+    run, _, attempt = name.partition(".")
+    number = int(attempt) if attempt.isdecimal() else 1
+    try:
+        token = subjects.token(run)
+    except subjects.BadNameError:
+        raise UnknownRunError(name, []) from None
+    job = await _asked_for(connection, token, number) or await _shipped(connection, token)
+    if job is None:
+        raise UnknownRunError(name, [])
+    state = FleetState(server=connection.address.url, job=job)
+    return make_folder(home, state)
+
+
+async def _asked_for(connection: Connection, run: str, attempt: int) -> Job | None:
+    data = await _last(connection, subjects.RUNS, subjects.run(run, attempt))
+    return None if data is None else load(data[1], Job)
+
+
+async def _shipped(connection: Connection, run: str) -> Job | None:
+    found = await _last(connection, subjects.EV, subjects.claims_of(run))
+    if found is None:
+        return None
+    subject, data = found
+    event = subjects.read_event(subject)
+    claimed: Claimed = load(data, Claimed)
+    if event is None or claimed.claim or not claimed.info:
+        raise FleetError(f"{run} was not asked for by this fleet: its worker says so, but lies")
+    return Job(
+        run=run,
+        claim_sha256=_NO_CLAIM,
+        label=subjects.ANY,
+        lease_s=_NO_LEASE_S,
+        agent=claimed.info.agent or "unknown",
+        prompt=claimed.info.prompt or "",
+        submitted_at=claimed.info.started_at,
+    )
+
+
+async def _last(connection: Connection, stream: str, subject: str) -> tuple[str, bytes] | None:
+    try:
+        message = await connection.streams.get_last_msg(stream, subject)
+    except js_errors.NotFoundError:
+        return None
+    except (nats.errors.Error, TimeoutError) as error:
+        raise ServerAwayError("the runs of the fleet cannot be read now") from error
+    return message.subject or "", message.data or b""

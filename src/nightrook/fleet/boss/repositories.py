@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from nightrook.fleet.blobs import send_blob
-from nightrook.fleet.boss.beats import BeatWatch
+from nightrook.fleet.boss.heartbeats import BeatWatch
 from nightrook.fleet.connection import Connection
 from nightrook.fleet.messages import Job, RepositoryPlan
 from nightrook.fleet.repository.formats import Origin, Packed

@@ -15,8 +15,8 @@ from nightrook.fleet import subjects
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.folders import FleetState, make_folder
 from nightrook.fleet.boss.repositories import SentRepository
-from nightrook.fleet.boss.settlement import settle
-from nightrook.fleet.boss.verdicts import judge_refused
+from nightrook.fleet.boss.settlement import judge_refused, settle
+from nightrook.fleet.claims import LEASE_S
 from nightrook.fleet.connection import (
     ConflictError,
     Connection,
@@ -24,14 +24,13 @@ from nightrook.fleet.connection import (
     ServerAwayError,
 )
 from nightrook.fleet.messages import Job, Settlement, dump
-from nightrook.fleet.repository.results import keep_origin
+from nightrook.fleet.repository.fetch import keep_origin
 from nightrook.fleet.streams import make_queue
 from nightrook.store.file_names import RUNS
 from nightrook.store.names import new_names
 from nightrook.store.run_folder import RunFolder
 from nightrook.version import __version__
 
-LEASE_S = 15.0
 _TRIES = 5
 _RETRY_S = 0.5
 

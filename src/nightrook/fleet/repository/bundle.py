@@ -6,13 +6,16 @@ checks every object before one of them gets into a repository.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from nightrook.model.errors import NightrookError
 from nightrook.runs.git.git_command import GitError, transfer
+from nightrook.runs.git.private_objects import as_alternate
 
 BASE = "refs/rook/base"
 """The commit that a run starts with."""
@@ -35,6 +38,10 @@ _HARMLESS = (
     *("multipleAuthors", "zeroPaddedDate", "zeroPaddedFilemode"),
 )
 """Faults of old commits that do no harm; histories with them are common."""
+_FOLDER = "tmp_objdir-rook-"
+"""The folder for objects that are not checked yet; `git gc` removes one that a crash left."""
+
+_PACK_FILES = (".pack", ".rev", ".idx")  # git looks for the last one, so it comes last
 
 
 class BadBundleError(NightrookError):
@@ -152,6 +159,42 @@ def unpack_objects(bundle: Bundle, cwd: str, env: Mapping[str, str]) -> None:
         reason = str(error).removeprefix("git index-pack failed: ").removeprefix("fatal: ")
         message = f"{bundle.path}: the bundle is damaged or not allowed: {reason}"
         raise BadBundleError(message) from error
+
+
+def take_in(
+    bundle: Bundle,
+    cwd: str,
+    env: Mapping[str, str],
+    objects: Path,
+    check: Callable[[Mapping[str, str]], None],
+) -> None:
+    """Take in a bundle if git allows its objects, and `check`, which gets variables to see them.
+
+    If anything fails, the repository is as it was.
+    """
+    folder = tempfile.mkdtemp(prefix=_FOLDER, dir=objects)
+    try:
+        own = {
+            **env,
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(str(objects)),
+            "GIT_NO_REPLACE_OBJECTS": "1",
+        }
+        unpack_objects(bundle, cwd, own)
+        check(own)
+        _move_packs(Path(folder, "pack"), objects / "pack")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _move_packs(source: Path, target: Path) -> None:
+    """Move checked packs into the repository, readable by those who can read it."""
+    target.mkdir(exist_ok=True)
+    mode = target.stat().st_mode & 0o444
+    for ending in _PACK_FILES:
+        for file in source.glob(f"*{ending}"):
+            file.chmod(mode)
+            file.replace(target / file.name)
 
 
 def _object_format(line: str, path: str) -> str:

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nightrook.fleet.repository.bundle import BASE, Bundle, read_bundle, write_bundle
+from nightrook.fleet.repository.bundle import BASE, Bundle, read_bundle, take_in, write_bundle
 from nightrook.fleet.repository.formats import Shipment, Unpacked
-from nightrook.fleet.repository.quarantine import take_in
 from nightrook.fleet.repository.unpack import MissingCommitsError, check_shipment, unpack
 from nightrook.runs.git.git_command import ask, do
 

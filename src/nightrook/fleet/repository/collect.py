@@ -9,8 +9,7 @@ from stat import S_ISDIR
 from nightrook.fleet.repository.bundle import BASE, RESULT, write_bundle
 from nightrook.fleet.repository.files import archive_files
 from nightrook.fleet.repository.formats import Collected, Unpacked
-from nightrook.fleet.repository.limits import Limits
-from nightrook.fleet.repository.notes import left_out_note, some
+from nightrook.fleet.repository.limits import Limits, left_out_note, some
 from nightrook.model.errors import NightrookError
 from nightrook.runs.git.git_command import GitError, ask
 from nightrook.runs.git.private_objects import private_env

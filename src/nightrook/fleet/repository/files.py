@@ -9,8 +9,7 @@ from stat import S_ISREG
 from typing import IO, BinaryIO, NoReturn
 
 from nightrook.display.numbers import size as size_words
-from nightrook.fleet.repository.limits import TooLargeError
-from nightrook.fleet.repository.notes import some
+from nightrook.fleet.repository.limits import TooLargeError, some
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import count
 from nightrook.runs.git.git_command import ask

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from nightrook.fleet.repository.bundle import BASE, SHALLOW, write_bundle
 from nightrook.fleet.repository.formats import Origin, Packed, Shipment
-from nightrook.fleet.repository.limits import Limits
-from nightrook.fleet.repository.notes import left_out_note, repository_notes
+from nightrook.fleet.repository.limits import Limits, left_out_note, repository_notes
 from nightrook.model.errors import NightrookError
 from nightrook.runs.git.git_command import GitError, ask
 from nightrook.runs.git.private_objects import private_env

@@ -2,19 +2,23 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 
 from msgspec.structs import replace
 
+from nightrook.fleet.blobs import receive_blob
+from nightrook.fleet.claims import Lease
 from nightrook.fleet.connection import Connection, FleetError, ServerAwayError
-from nightrook.fleet.messages import AnswerOrder, Claimed, Ended, Job, StopOrder
-from nightrook.fleet.repository.unpack import MissingCommitsError
+from nightrook.fleet.messages import AnswerOrder, Claimed, Ended, Job, RepositoryPlan, StopOrder
+from nightrook.fleet.repository.cache import RepositoryCache
+from nightrook.fleet.repository.collect import collect
+from nightrook.fleet.repository.unpack import MissingCommitsError, described
 from nightrook.fleet.shipped_files import FILES
-from nightrook.fleet.sink import Attempt, Sink
-from nightrook.fleet.worker.job_repository import JobRepository
-from nightrook.fleet.worker.lease import Lease
-from nightrook.fleet.worker.outbox import Entry, Outbox
+from nightrook.fleet.shipper import Attempt, Shipper
+from nightrook.fleet.worker.journal import Entry, Journal
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.model.errors import NightrookError
 from nightrook.runs.asking.protocol import dump as dump_change
@@ -22,7 +26,7 @@ from nightrook.runs.asking.protocol import problem
 from nightrook.runs.heal import healed
 from nightrook.runs.run import Run
 from nightrook.runs.start import start
-from nightrook.store.file_names import QUESTIONS
+from nightrook.store.file_names import QUESTIONS, RESULT_BUNDLE, RESULT_FILES
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.tasks import end_tasks
 from nightrook.version import __version__
@@ -30,6 +34,57 @@ from nightrook.version import __version__
 _WORK = "work"
 _LOST_CONTACT = "lost contact"
 _SAVE_S = 1.0
+_CACHE = "repositories"
+
+
+def known_commits(home: Path) -> tuple[str, ...]:
+    """The commits of users' repositories that a worker has, newest first."""
+    return tuple(RepositoryCache(home / _CACHE).known())
+
+
+class JobRepository:
+    """The folder that one job works in, and where it comes from."""
+
+    def __init__(self, home: Path, work: Path, plan: RepositoryPlan | None) -> None:
+        self.cwd = str(work)
+        self._home = home
+        self._work = work
+        self._plan = plan
+        self._bundle = work.with_name(f"{work.name}.bundle")
+        self._results = work.with_name(f"{work.name}.results")
+
+    async def fetch(self, connection: Connection) -> None:
+        """Get the bundle of the job, if it has one, from the server."""
+        self._bundle.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._plan is not None:
+            await receive_blob(connection, self._plan.bundle, self._bundle)
+
+    def unpack(self) -> None:
+        """Make the folder to work in; a NightrookError says why that is not possible."""
+        if self._plan is None:
+            self._work.mkdir(mode=0o700)
+            return
+        cache = RepositoryCache(self._home / _CACHE)
+        self.cwd = cache.unpack(self._bundle, self._work, self._plan.shipment).cwd
+
+    def collect(self, folder: RunFolder) -> str | None:
+        """Put what the run changed into its folder; return why that was not possible, if so."""
+        if self._plan is None or not self._work.is_dir():
+            return None
+        try:
+            found = collect(described(self._work, self._plan.shipment), self._results)
+            for path, name in ((found.bundle, RESULT_BUNDLE), (found.files, RESULT_FILES)):
+                if path is not None:
+                    shutil.move(path, folder.path / name)
+        except (NightrookError, OSError) as error:
+            return str(error)
+        return "; ".join(found.notes) or None
+
+    def remove(self) -> None:
+        """Remove all that was made for the job."""
+        self._bundle.unlink(missing_ok=True)
+        for folder in (self._work, self._results):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class JobRun:
@@ -42,18 +97,18 @@ class JobRun:
         connection: Connection,
         worker: str,
         instance: str,
-        outbox: Outbox,
+        journal: Journal,
         rights: WorkerRights,
         lease: Lease,
     ) -> None:
         self.job = job
         self.run: Run | None = None
-        self.sink: Sink | None = None
+        self.shipper: Shipper | None = None
         self.entry = Entry(job=job)
         self._connection = connection
         self._attempt = Attempt(worker, job.run, job.attempt)
         self._instance = instance
-        self._outbox = outbox
+        self._journal = journal
         self._rights = rights
         self._lease = lease
         self._stops: list[StopOrder] = []
@@ -61,27 +116,27 @@ class JobRun:
     @property
     def behind(self) -> int:
         """How many bytes the server does not have yet."""
-        return self.sink.behind if self.sink is not None else 0
+        return self.shipper.behind if self.shipper is not None else 0
 
     @property
     def problem(self) -> str | None:
         """Why its logs cannot be sent now, if they cannot."""
-        return self.sink.problem if self.sink else None
+        return self.shipper.problem if self.shipper else None
 
     async def claim(self, take: Callable[[], Awaitable[bool]]) -> bool:
         """Keep the job, take it from the queue, and report that; False if it must not start."""
-        self._outbox.save(self.entry)
-        sink = Sink(self._connection, self._attempt, self._outbox.home)
+        self._journal.save(self.entry)
+        shipper = Shipper(self._connection, self._attempt, self._journal.home)
         try:
             if not await take():
                 return False
-            await sink.claim(
+            await shipper.claim(
                 Claimed(claim=self.job.claim, instance=self._instance, version=__version__)
             )
         except FleetError:
             return False
         finally:
-            sink.close()
+            shipper.close()
         return True
 
     async def work(self) -> Ended:
@@ -101,13 +156,13 @@ class JobRun:
 
     @property
     def _repository(self) -> JobRepository:
-        home = self._outbox.home
+        home = self._journal.home
         work = home / _WORK / f"{self.job.run}.{self.job.attempt}"
         return JobRepository(home, work, self.job.repository)
 
     def _failed(self, repository: JobRepository, error: Exception) -> Ended:
         """What to report after an error: what the agent spent counts, if it was started."""
-        folder = self._outbox.run_folder(self.entry)
+        folder = self._journal.run_folder(self.entry)
         if folder is not None:
             return self._ended(folder, repository, str(error))
         # guards: missing-commits-returned
@@ -117,7 +172,7 @@ class JobRun:
     async def _work(self, repository: JobRepository) -> Ended:
         if self._lease.must_stop(self.job.lease_s):  # its files may have taken long to unpack
             return self._without_run("returned", "contact was lost before it started")
-        home = str(self._outbox.home)
+        home = str(self._journal.home)
         options = self._rights.options(self.job, cwd=repository.cwd, home=home)
         run = start(options)
         run.others.waited_for = run.asks
@@ -126,9 +181,9 @@ class JobRun:
             for stop in self._stops:
                 self._stop(stop)
             self._save(replace(self.entry, folder=run.name))
-            self.sink = Sink(self._connection, self._attempt, run.folder.path)
+            self.shipper = Shipper(self._connection, self._attempt, run.folder.path)
             helpers = [
-                asyncio.create_task(self._follow(run, self.sink)),
+                asyncio.create_task(self._follow(run, self.shipper)),
                 asyncio.create_task(self._keep_questions(run)),
             ]
             try:
@@ -138,12 +193,12 @@ class JobRun:
         reason = await asyncio.to_thread(repository.collect, run.folder)
         return ended_of(run.folder, self.job, reason)
 
-    async def _follow(self, run: Run, sink: Sink) -> None:
+    async def _follow(self, run: Run, shipper: Shipper) -> None:
         info = run.folder.info()
         claimed = Claimed(claim=self.job.claim, instance=self._instance, info=info)
         with suppress(FleetError):  # the end reports it again
-            await sink.start(claimed)
-        await sink.follow(run.feed.more, lambda: run.feed.count)
+            await shipper.start(claimed)
+        await shipper.follow(run.feed.more, lambda: run.feed.count)
 
     async def _keep_questions(self, run: Run) -> None:
         """Write what the agent asks to a log, which is shipped like the others."""
@@ -197,31 +252,31 @@ class JobRun:
 
     async def report(self, ended: Ended) -> None:
         """Ship what is left and how it ended, however long that takes."""
-        folder = self._outbox.run_folder(self.entry) if self.sink is None else None
-        sink = self.sink or Sink(
+        folder = self._journal.run_folder(self.entry) if self.shipper is None else None
+        shipper = self.shipper or Shipper(
             self._connection,
             self._attempt,
-            folder.path if folder else self._outbox.home,
+            folder.path if folder else self._journal.home,
             {log: at for log in FILES if (at := self.entry.positions.get(log))},
         )
-        self.sink = sink
-        saving = asyncio.create_task(self._save_positions(sink))
+        self.shipper = shipper
+        saving = asyncio.create_task(self._save_positions(shipper))
         try:
             has_run = ended.end == "ran"
-            await sink.finish(lambda sizes: replace(ended, sizes=sizes if has_run else {}), None)
+            await shipper.finish(lambda sizes: replace(ended, sizes=sizes if has_run else {}), None)
         finally:
             await end_tasks([saving])
-        sink.close()
-        self._save(replace(self.entry, stage="reported", positions={**sink.positions}))
+        shipper.close()
+        self._save(replace(self.entry, stage="reported", positions={**shipper.positions}))
 
-    async def _save_positions(self, sink: Sink) -> None:
+    async def _save_positions(self, shipper: Shipper) -> None:
         while True:
             await asyncio.sleep(_SAVE_S)
-            self._save(replace(self.entry, positions={**sink.positions}))
+            self._save(replace(self.entry, positions={**shipper.positions}))
 
     def _save(self, entry: Entry) -> None:
         self.entry = entry
-        self._outbox.save(entry)
+        self._journal.save(entry)
 
     def _without_run(self, end: str, reason: str) -> Ended:
         return Ended(claim=self.job.claim, end=end, reason=reason)  # type: ignore[arg-type]
@@ -229,7 +284,7 @@ class JobRun:
     def left_behind(self, entry: Entry) -> Ended:
         """What to report of an attempt that an earlier process of this worker left."""
         self.entry = entry
-        folder = self._outbox.run_folder(entry)
+        folder = self._journal.run_folder(entry)
         if folder is not None:
             repository = self._repository
             ended = self._ended(folder, repository)

@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from nightrook.fleet.worker.outbox import Entry, Outbox
+from nightrook.fleet.worker.journal import Entry, Journal
 from nightrook.model.errors import NightrookError
 from nightrook.store.file_names import RUNS
 from nightrook.store.list import Stored
@@ -26,46 +26,46 @@ class Keep(NamedTuple):
 USUAL = Keep()
 
 
-async def prunes(outbox: Outbox, keep: Keep) -> None:
+async def prunes(journal: Journal, keep: Keep) -> None:
     """Prune now and every ten minutes, until the task is cancelled."""
     while True:
-        await asyncio.to_thread(prune, outbox, keep)
+        await asyncio.to_thread(prune, journal, keep)
         await asyncio.sleep(AGAIN_S)
 
 
-def prune(outbox: Outbox, keep: Keep, now: float | None = None) -> list[str]:
+def prune(journal: Journal, keep: Keep, now: float | None = None) -> list[str]:
     """Remove reported runs that are too old or too many, the oldest first; return their names.
 
     A run that the server does not have whole is never removed.
     """
     now = time.time() if now is None else now
     # guards: only-reported-removed
-    reported = [(outbox.saved_at(each), each) for each in outbox.entries() if each.is_reported]
+    reported = [(journal.saved_at(each), each) for each in journal.entries() if each.is_reported]
     size, removed = 0, []
     for saved_at, entry in sorted(reported, key=lambda each: each[0], reverse=True):
-        size += _size(outbox, entry)
+        size += _size(journal, entry)
         age = now - saved_at
         if age > keep.seconds or (size > keep.size and age > AGAIN_S):
             with suppress(NightrookError, OSError):  # the next time, perhaps
-                _remove(outbox, entry)
+                _remove(journal, entry)
                 removed.append(entry.job.id)
     return removed
 
 
-def _stored(outbox: Outbox, entry: Entry) -> Stored | None:
+def _stored(journal: Journal, entry: Entry) -> Stored | None:
     """The folder of an entry's run; None if it has none, or it was removed before."""
     if entry.folder is None:
         return None
-    stored = Stored("run", outbox.home / RUNS / entry.folder)
+    stored = Stored("run", journal.home / RUNS / entry.folder)
     return stored if stored.path.is_dir() else None
 
 
-def _size(outbox: Outbox, entry: Entry) -> int:
-    stored = _stored(outbox, entry)
+def _size(journal: Journal, entry: Entry) -> int:
+    stored = _stored(journal, entry)
     return 0 if stored is None else stored.size
 
 
-def _remove(outbox: Outbox, entry: Entry) -> None:
-    if (stored := _stored(outbox, entry)) is not None:
+def _remove(journal: Journal, entry: Entry) -> None:
+    if (stored := _stored(journal, entry)) is not None:
         remove(stored)
-    outbox.forget(entry)
+    journal.forget(entry)

@@ -4,20 +4,25 @@ Why no job runs twice, and none is forgotten, is explained in docs/fleet.md unde
 """
 
 import asyncio
+import json
 import os
 import secrets
-import socket
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import nats.errors
 from msgspec.structs import replace
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 
 from nightrook.fleet import subjects
+from nightrook.fleet.claims import CLAIM_S, Lease
 from nightrook.fleet.connection import (
+    REQUEST_S,
     Connection,
     FleetError,
 )
@@ -36,25 +41,90 @@ from nightrook.fleet.messages import (
     dump,
     load,
 )
-from nightrook.fleet.worker.heart import Heart, NameTakenError
-from nightrook.fleet.worker.job_repository import known_commits
-from nightrook.fleet.worker.job_run import JobRun
-from nightrook.fleet.worker.lease import Lease
-from nightrook.fleet.worker.orders import take_orders
-from nightrook.fleet.worker.outbox import Entry, Outbox
+from nightrook.fleet.worker.heartbeat import Heartbeat, NameTakenError
+from nightrook.fleet.worker.job_run import JobRun, known_commits
+from nightrook.fleet.worker.journal import Entry, Journal
 from nightrook.fleet.worker.pruning import USUAL, Keep, prunes
-from nightrook.fleet.worker.queue_pull import QueuePull
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.store.files import Folder
 from nightrook.story.tasks import end_tasks, task_group
 from nightrook.version import __version__
 
-CLAIM_S = 10.0
-"""A job that could not be claimed this long after it was asked for is not started."""
-
 _IDLE_S = 0.2
 _FENCE_S = 0.25
 _LOCK = "worker.lock"
+_LOOK_S = 0.2
+
+Obey = Callable[[str, Order], None]
+"""Obeys an order for a run."""
+_ONE_NOW = json.dumps({"batch": 1, "no_wait": True}).encode()
+
+
+class QueuePull:
+    """Asks queues for a job.
+
+    What comes after its request has timed out is not read: the boss finds that such a job was
+    passed to a worker and not claimed.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._subscription: Subscription | None = None
+
+    async def take(self, consumer: str) -> Msg | None:
+        """The next job of a queue; None if there is none now."""
+        client = self._connection.client
+        try:
+            if self._subscription is None:
+                self._subscription = await client.subscribe(client.new_inbox())
+            inbox = self._subscription.subject
+            subject = f"$JS.API.CONSUMER.MSG.NEXT.{subjects.JOBS}.{consumer}"
+            await client.publish(subject, _ONE_NOW, inbox)
+            message = await self._subscription.next_msg(timeout=REQUEST_S)
+        except (nats.errors.Error, TimeoutError):
+            await self._forget()
+            return None
+        return None if "Status" in (message.headers or {}) or not message.reply else message
+
+    async def _forget(self) -> None:
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            with suppress(nats.errors.Error):
+                await subscription.unsubscribe()
+
+
+async def take_orders(
+    connection: Connection, worker: str, obey: Obey, runs: Callable[[], Iterable[str]]
+) -> None:
+    """Obey orders until the task is cancelled; one that cannot be read is ignored.
+
+    After a reconnect, the last order for the worker itself and for each of its `runs` is read from
+    the server. An order may come twice.
+    """
+
+    async def take(message: Msg) -> None:
+        _obey(message.subject, message.data, obey)
+
+    await connection.client.subscribe(subjects.orders_of_worker(worker), cb=take)
+    reconnects = connection.reconnects
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        if connection.is_up and reconnects != connection.reconnects:
+            reconnects = connection.reconnects
+            for run in (*runs(), subjects.WHOLE_WORKER):
+                await _take_missed(connection, subjects.order(worker, run), obey)
+
+
+async def _take_missed(connection: Connection, subject: str, obey: Obey) -> None:
+    with suppress(FleetError):
+        get = f"$JS.API.DIRECT.GET.{subjects.ORDERS}.{subject}"
+        _obey(subject, await connection.ask(get), obey)
+
+
+def _obey(subject: str, data: bytes, obey: Obey) -> None:
+    with suppress(BadMessageError):
+        order: Order = load(data, Order)
+        obey(subject.rpartition(".")[2], order)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,21 +172,21 @@ class Worker:
         with Folder.made(self.plan.home) as home, home.lock(_LOCK) as is_mine:
             if not is_mine:
                 raise NameTakenError(self.plan.name)
-            heart = Heart(self.connection, self.plan.name, self.status)
-            self.lease = heart.lease
+            heartbeat = Heartbeat(self.connection, self.plan.name, self.status)
+            self.lease = heartbeat.lease
             self.known = await asyncio.to_thread(known_commits, self.plan.home)
-            await heart.start()
+            await heartbeat.start()
             async with task_group() as group:
                 helpers = [
                     group.create_task(work)
                     for work in (
-                        heart.beat(),
+                        heartbeat.beat(),
                         self._fences(),
                         self._orders(group),
-                        prunes(self._outbox, self.plan.keep),
+                        prunes(self._journal, self.plan.keep),
                     )
                 ]
-                for entry in await asyncio.to_thread(lambda: list(self._outbox.entries())):
+                for entry in await asyncio.to_thread(lambda: list(self._journal.entries())):
                     if not entry.is_reported:
                         self._report_later(group, entry)
                 await self._pulls(group)
@@ -137,8 +207,8 @@ class Worker:
             each.stop(StopOrder(attempt=each.job.attempt, by=by, kill=again))
 
     @property
-    def _outbox(self) -> Outbox:
-        return Outbox(self.plan.home)
+    def _journal(self) -> Journal:
+        return Journal(self.plan.home)
 
     async def _pulls(self, group: asyncio.TaskGroup) -> None:
         pull = QueuePull(self.connection)
@@ -181,7 +251,7 @@ class Worker:
             connection=self.connection,
             worker=self.plan.name,
             instance=self.instance,
-            outbox=self._outbox,
+            journal=self._journal,
             rights=self.plan.rights,
             lease=self.lease,
         )
@@ -295,20 +365,10 @@ class Worker:
         """Send logs again: of a run that is known, or of one that was reported before."""
         each = self.running.get(id) or self.reporting.get(id)
         if each is not None:
-            if each.sink is not None:
-                each.sink.rewind(dict(order.positions))
+            if each.shipper is not None:
+                each.shipper.rewind(dict(order.positions))
             return
-        for entry in self._outbox.entries():
+        for entry in self._journal.entries():
             if entry.job.id == id:
                 again = replace(entry, positions={**entry.positions, **order.positions})
                 self._report_later(group, again)
-
-
-def default_name() -> str:
-    """The name of this machine, as a worker can have it."""
-    name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in _host())
-    return name[:64] or "worker"
-
-
-def _host() -> str:
-    return socket.gethostname().partition(".")[0]

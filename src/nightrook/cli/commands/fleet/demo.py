@@ -15,7 +15,7 @@ from nightrook.config.options import RunOptions
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.submit import job_of
 from nightrook.fleet.connection import Address
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.testing import install_agent
 
 _WORKERS = ("ada", "bob")
@@ -70,4 +70,4 @@ async def _run(address: Address, home: Path) -> None:
 async def _one(fleet: Fleet, prompt: str) -> None:
     async with FleetRun(fleet, job_of(RunOptions(prompt=prompt))) as run:
         verdict = await run.wait()
-        say(f"run {run.name} on {run.keeper.state.worker}: {verdict.status} · {prompt}")
+        say(f"run {run.name} on {run.replicator.state.worker}: {verdict.status} · {prompt}")

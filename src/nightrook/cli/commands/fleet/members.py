@@ -9,8 +9,8 @@ from nightrook.agents import NAMES
 from nightrook.cli.terminal.output import say
 from nightrook.config.fleet.options import FleetOptions
 from nightrook.fleet.accounts import folder
+from nightrook.fleet.accounts.credentials import check_installed
 from nightrook.fleet.accounts.folder import CREDENTIALS, Listening
-from nightrook.fleet.accounts.keys import check_installed
 from nightrook.fleet.accounts.server_file import PID_FILE, SERVER_FILE
 from nightrook.fleet.subjects import ANY
 from nightrook.model.safe import safe_line
@@ -20,10 +20,10 @@ def init(path: Path, options: FleetOptions) -> None:
     """Make the folder of a fleet, and print what to do next."""
     check_installed()
     listening = Listening(options.listen, options.port, options.address or options.listen)
-    registry = folder.create(path, listening)
+    fleet = folder.create(path, listening)
     place = path.absolute()
     lines = [
-        f"made {place} for a server at {registry.url}",
+        f"made {place} for a server at {fleet.url}",
         f"start the server:  nats-server -c {_quoted(place / SERVER_FILE)}",
         f"add a machine:     rook fleet add-worker NAME --folder {_quoted(place)}",
         f"your credentials:  {place / CREDENTIALS / 'boss.json'}  (runs jobs, spends money)",

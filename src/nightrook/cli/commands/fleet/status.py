@@ -12,11 +12,12 @@ import msgspec
 from nightrook.cli.terminal.output import say
 from nightrook.display.console import columns
 from nightrook.display.table import table
-from nightrook.fleet.boss.beats import SILENT_S, Heard
+from nightrook.fleet.accounts.credentials import chosen_fleet
 from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
 from nightrook.fleet.boss.folders import read_state
-from nightrook.fleet.boss.keeper import Keeper
-from nightrook.fleet.place import read_place
+from nightrook.fleet.boss.heartbeats import Heard
+from nightrook.fleet.boss.replicator import Replicator
+from nightrook.fleet.claims import SILENT_S
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.model.text import suggested
@@ -47,7 +48,7 @@ class ListedWorker(msgspec.Struct, frozen=True, kw_only=True):
 
 def status(credentials: str | None, *, as_json: bool = False) -> None:
     """Print the machines of a fleet, and bring the runs here up to date."""
-    address, _ = read_place(credentials)
+    address, _ = chosen_fleet(credentials)
 
     async def work() -> tuple[list[ListedWorker], list[str]]:
         async with opened_fleet(address, home_folder()) as fleet:
@@ -77,9 +78,9 @@ async def refreshed(fleet: Fleet) -> list[str]:
             state = read_state(folder)
             if state is None:
                 continue
-            async with Keeper(fleet.connection, folder, state, fleet.beats) as keeper:
+            async with Replicator(fleet.connection, folder, state, fleet.beats) as replicator:
                 async with asyncio.timeout(_CATCH_UP_S):
-                    await keeper.catch_up()
+                    await replicator.catch_up()
             verdict = folder.verdict()
             if verdict is not None and verdict.status == "lost":
                 lost.append(folder.name)

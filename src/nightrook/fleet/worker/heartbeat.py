@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable
 
 from nightrook.fleet import subjects
+from nightrook.fleet.claims import BEAT_S, Lease
 from nightrook.fleet.connection import ConflictError, Connection, FleetError
 from nightrook.fleet.messages import Beat, dump
-from nightrook.fleet.worker.lease import Lease
 
-BEAT_S = 1.0
 _NAME_S = 2.5
 _RENEW_S = 5.0
 
@@ -25,7 +24,7 @@ class NameTakenError(FleetError):
         super().__init__(f"another worker named {name!r} is running: give each its own name")
 
 
-class Heart:
+class Heartbeat:
     """Beats for a worker; `lease` knows when it was last heard."""
 
     def __init__(self, connection: Connection, name: str, status: Callable[[], Beat]) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from nightrook.fleet import subjects
-from nightrook.fleet.boss import keeper, silence
+from nightrook.fleet.boss import liveness, replicator
 from nightrook.fleet.boss.fleet_run import Fleet
 from nightrook.fleet.boss.folders import FleetState
-from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.replicator import Replicator
 from nightrook.fleet.boss.submit import submit
-from nightrook.fleet.server import LocalServer
-from nightrook.fleet.worker.queue_pull import QueuePull
+from nightrook.fleet.nats_server import LocalServer
+from nightrook.fleet.worker.worker import QueuePull
 from nightrook.store.run_folder import RunFolder
 from tests.fleet.fleets import job, on_fleet
 from tests.fleet.puppet import puppet
@@ -25,14 +25,14 @@ MOST_BOSSES = 12
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper, "CLAIM_S", LIMIT_S)
-    monkeypatch.setattr(silence, "SILENT_S", LISTEN_S)
+    monkeypatch.setattr(replicator, "UNCLAIMED_S", LIMIT_S)
+    monkeypatch.setattr(liveness, "SILENT_S", LISTEN_S)
 
 
 async def followed(fleet: Fleet, folder: RunFolder, state: FleetState) -> str:
     """Follow a run with bosses of which none waits long enough by itself."""
     for _ in range(MOST_BOSSES):
-        async with Keeper(fleet.connection, folder, state, fleet.beats) as following:
+        async with Replicator(fleet.connection, folder, state, fleet.beats) as following:
             waiting = asyncio.create_task(following.wait())
             while following.silence.seconds < LIMIT_S / 2 and not waiting.done():
                 await asyncio.sleep(0.05)

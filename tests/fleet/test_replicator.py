@@ -1,4 +1,4 @@
-"""What a keeper believes, and what it does not: claims, chunks and questions of workers."""
+"""What a replicator believes, and what it does not: claims, chunks and questions of workers."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
 from nightrook.fleet.messages import Claimed, Ended, dump
-from nightrook.fleet.server import LocalServer
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.model.questions import Decision
 from nightrook.runs.asking import client
 from tests.fleet.fleets import install, job, on_fleet, plan, working
@@ -33,7 +33,7 @@ def test_a_worker_that_was_not_given_a_job_is_not_believed(
             await publish(subjects.log(liar, name, 1, "ended"), dump(Ended(claim="x")))
             async with working(server, plan(tmp_path)):
                 verdict = await run.wait()
-            return verdict.status, run.keeper.state.worker, run.keeper.state.stranger
+            return verdict.status, run.replicator.state.worker, run.replicator.state.stranger
 
     assert on_fleet(server, tmp_path / "home", work) == (
         "success",

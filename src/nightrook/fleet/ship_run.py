@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nightrook.fleet.connection import Address, Connection, FleetError, connect, connected
 from nightrook.fleet.messages import Claimed, Ended
-from nightrook.fleet.sink import Attempt, Sink
+from nightrook.fleet.shipper import Attempt, Shipper
 from nightrook.model.text import suggested
 from nightrook.runs.run import Run
 from nightrook.store.run_folder import RunFolder
@@ -63,15 +63,15 @@ async def _ship_over(
     over: "asyncio.Task[bool]",
     say: Callable[[str], None],
 ) -> None:
-    sink = Sink(connection, Attempt(connection.address.user, run.name), run.folder.path)
+    shipper = Shipper(connection, Attempt(connection.address.user, run.name), run.folder.path)
     claimed = _claimed(run.folder)
-    following = asyncio.create_task(_follow(sink, run, claimed))
+    following = asyncio.create_task(_follow(shipper, run, claimed))
     await over
     await end_tasks([following])
-    if not await _finished(sink, run.folder, claimed):
-        problem = sink.problem or "the server is slow"
+    if not await _finished(shipper, run.folder, claimed):
+        problem = shipper.problem or "the server is slow"
         say(f"run {run.name} was not fully sent: {problem}; {_later(run.folder)}")
-    sink.close()
+    shipper.close()
 
 
 async def ship_again(folder: RunFolder, address: Address) -> None:
@@ -79,21 +79,21 @@ async def ship_again(folder: RunFolder, address: Address) -> None:
     if folder.verdict() is None:
         raise FleetError(f"run {folder.name} has not ended")
     async with connected(address) as connection:
-        sink = Sink(connection, Attempt(address.user, folder.name), folder.path)
+        shipper = Shipper(connection, Attempt(address.user, folder.name), folder.path)
         try:
-            if not await _finished(sink, folder, _claimed(folder)):
-                raise FleetError(f"run {folder.name} was not fully sent: {sink.problem}")
+            if not await _finished(shipper, folder, _claimed(folder)):
+                raise FleetError(f"run {folder.name} was not fully sent: {shipper.problem}")
         finally:
-            sink.close()
+            shipper.close()
 
 
-async def _finished(sink: Sink, folder: RunFolder, claimed: Claimed) -> bool:
+async def _finished(shipper: Shipper, folder: RunFolder, claimed: Claimed) -> bool:
     """Send what is left of a run; also the claim, without which its chunks are not believed."""
     ended = Ended(info=folder.info(), exit=folder.exit(), verdict=folder.verdict())
     try:
         async with asyncio.timeout(_FINISH_S):
-            await _claim(sink, claimed)
-            return await sink.finish(lambda sizes: replace(ended, sizes=sizes))
+            await _claim(shipper, claimed)
+            return await shipper.finish(lambda sizes: replace(ended, sizes=sizes))
     except TimeoutError:
         return False
 
@@ -107,17 +107,17 @@ def _later(folder: RunFolder) -> str:
     return f"send it later with  {suggested('fleet ship', folder.name)}"
 
 
-async def _follow(sink: Sink, run: Run, claimed: Claimed) -> None:
-    await _claim(sink, claimed)
-    await sink.follow(run.feed.more, lambda: run.feed.count)
+async def _follow(shipper: Shipper, run: Run, claimed: Claimed) -> None:
+    await _claim(shipper, claimed)
+    await shipper.follow(run.feed.more, lambda: run.feed.count)
 
 
-async def _claim(sink: Sink, claimed: Claimed) -> None:
+async def _claim(shipper: Shipper, claimed: Claimed) -> None:
     """Report that the run starts, until the server has stored it, which it does once."""
     while True:
         try:
-            await sink.claim(claimed)
+            await shipper.claim(claimed)
             return
         except FleetError as error:
-            sink.problem = str(error)
+            shipper.problem = str(error)
         await asyncio.sleep(_CLAIM_AGAIN_S)

@@ -6,7 +6,7 @@ from pathlib import Path
 import nats
 import pytest
 
-from nightrook.fleet.server import LocalServer, ServerError, find_server
+from nightrook.fleet.nats_server import LocalServer, ServerError, find_server
 
 
 async def _stored(url: str) -> int:

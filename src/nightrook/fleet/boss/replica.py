@@ -1,4 +1,4 @@
-"""Copies what the worker of one attempt ships into its folder here, message by message.
+"""The replica here of an attempt's folder: what its worker ships, written message by message.
 
 Only the worker that was given the job knows its claim, so only that one is believed. What it
 sends can spoil this run, and no other.
@@ -26,7 +26,7 @@ _LONGEST_OFFSET = 16
 _LONGEST_NOTE = 2000
 
 
-class Copy:
+class Replica:
     """The folder of one attempt here, while messages are written into it."""
 
     def __init__(

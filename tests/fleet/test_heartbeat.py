@@ -5,8 +5,8 @@ from typing import Any
 
 from nightrook.fleet.connection import ServerAwayError
 from nightrook.fleet.messages import Beat
-from nightrook.fleet.worker import heart
-from nightrook.fleet.worker.heart import Heart
+from nightrook.fleet.worker import heartbeat
+from nightrook.fleet.worker.heartbeat import Heartbeat
 
 
 class Deaf:
@@ -31,8 +31,8 @@ def beat() -> Beat:
 
 
 def test_a_worker_that_is_connected_but_not_heard_connects_again(monkeypatch: Any) -> None:
-    monkeypatch.setattr(heart, "_RENEW_S", 0.02)
-    monkeypatch.setattr(heart, "BEAT_S", 0.001)
+    monkeypatch.setattr(heartbeat, "_RENEW_S", 0.02)
+    monkeypatch.setattr(heartbeat, "BEAT_S", 0.001)
     connection: Any = Deaf()
-    asyncio.run(asyncio.wait_for(Heart(connection, "w1", beat).start(), 30))
+    asyncio.run(asyncio.wait_for(Heartbeat(connection, "w1", beat).start(), 30))
     assert connection.renewed == 1

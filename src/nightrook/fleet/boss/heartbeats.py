@@ -6,13 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from nightrook.fleet import subjects
+from nightrook.fleet.claims import SILENT_S
 from nightrook.fleet.connection import Connection
 from nightrook.fleet.messages import BadMessageError, Beat, load
 from nightrook.fleet.reader import Reader
 from nightrook.story.tasks import end_tasks
-
-SILENT_S = 3.0
-"""Three beats: a worker that was not heard of for this long is presumed lost."""
 
 TICK_S = 0.25
 _LONGEST_TICK_S = 0.5

@@ -10,7 +10,7 @@ from nightrook.fleet import subjects
 from nightrook.model.errors import NightrookError
 from nightrook.store.files import Folder
 
-REGISTRY = "members.json"
+FILE = "members.json"
 
 Role = Literal["boss", "viewer", "worker"]
 
@@ -23,7 +23,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...]
 
 
-class Registry(msgspec.Struct, frozen=True, kw_only=True):
+class Members(msgspec.Struct, frozen=True, kw_only=True):
     """All members, by their public keys; their seeds are elsewhere."""
 
     host: str
@@ -52,14 +52,14 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
         host = f"[{host}]" if ":" in host else host
         return f"{'tls' if self.tls else 'nats'}://{host}:{self.port}"
 
-    def with_worker(self, name: str, worker: Worker) -> "Registry":
+    def with_worker(self, name: str, worker: Worker) -> "Members":
         """Return the fleet with one more worker."""
         subjects.token(name)
         if name in self.workers:
             raise NightrookError(f"{name} is in the fleet already: rook fleet remove-worker {name}")
         return msgspec.structs.replace(self, workers={**self.workers, name: worker})
 
-    def without_worker(self, name: str) -> "Registry":
+    def without_worker(self, name: str) -> "Members":
         """Return the fleet without that worker."""
         if name not in self.workers:
             known = ", ".join(sorted(self.workers)) or "none"
@@ -68,21 +68,21 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, workers=left)
 
 
-def load(folder: Path) -> Registry:
+def load(folder: Path) -> Members:
     """Read the members of the fleet in a folder."""
     opened = Folder.at(folder)
     if opened is None:
         raise NightrookError(f"{folder} does not exist: rook fleet init makes it")
     with opened:
-        data = opened.read(REGISTRY)
+        data = opened.read(FILE)
     if data is None:
         raise NightrookError(f"{folder} is not the folder of a fleet: rook fleet init makes one")
     try:
-        return msgspec.json.decode(data, type=Registry)
+        return msgspec.json.decode(data, type=Members)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise NightrookError(f"{folder / REGISTRY} is damaged: {error}") from error
+        raise NightrookError(f"{folder / FILE} is damaged: {error}") from error
 
 
-def dump(registry: Registry) -> bytes:
+def dump(fleet: Members) -> bytes:
     """The bytes of `members.json`."""
-    return msgspec.json.format(msgspec.json.encode(registry), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(fleet), indent=2) + b"\n"

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from nightrook.fleet import sink_run, subjects
+from nightrook.fleet import ship_run, subjects
 from nightrook.fleet.connection import Address, Connection, connected
 from nightrook.fleet.messages import Claimed, Ended, load
 from nightrook.fleet.mirror import Mirror, Written
+from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.reader import Reader
-from nightrook.fleet.server import LocalServer
-from nightrook.fleet.sink import Attempt, Sink
+from nightrook.fleet.shipper import Attempt, Shipper
 from nightrook.fleet.streams import make_streams
 from nightrook.store.list import find_run
 from nightrook.store.run_folder import create_run
@@ -59,12 +59,12 @@ def test_a_folder_arrives_byte_for_byte(server: LocalServer, tmp_path: Path) -> 
             folder = made(tmp_path / "a")
             (folder / "stdout.raw").write_bytes(DATA)
             (folder / "stderr.raw").write_bytes(b"warning\n")
-            sink = Sink(connection, ATTEMPT, folder)
-            assert sink.behind == len(DATA) + 8
-            await sink.claim(Claimed(instance="i"))
-            assert await sink.finish(ended, 20)
-            assert sink.behind == 0
-            sink.close()
+            shipper = Shipper(connection, ATTEMPT, folder)
+            assert shipper.behind == len(DATA) + 8
+            await shipper.claim(Claimed(instance="i"))
+            assert await shipper.finish(ended, 20)
+            assert shipper.behind == 0
+            shipper.close()
             copy = await mirrored(connection, tmp_path / "b")
             assert (copy / "stdout.raw").read_bytes() == DATA
             assert (copy / "stderr.raw").read_bytes() == b"warning\n"
@@ -85,22 +85,22 @@ def test_a_sink_ships_what_grows_and_survives_a_killed_server(
                 await grown.wait()
                 grown.clear()
 
-            sink = Sink(connection, ATTEMPT, folder)
-            following = asyncio.create_task(sink.follow(more, lambda: count))
+            shipper = Shipper(connection, ATTEMPT, folder)
+            following = asyncio.create_task(shipper.follow(more, lambda: count))
             (folder / "stdout.raw").write_bytes(DATA[:1000])
             grown.set()
-            while sink.positions.get("stdout") != 1000:
+            while shipper.positions.get("stdout") != 1000:
                 await asyncio.sleep(0.01)
             server.kill()
             (folder / "stdout.raw").write_bytes(DATA)
             grown.set()
-            while sink.problem is None:
+            while shipper.problem is None:
                 await asyncio.sleep(0.01)
-            assert sink.behind == len(DATA) - 1000
+            assert shipper.behind == len(DATA) - 1000
             await asyncio.to_thread(server.start)
             following.cancel()
-            assert await sink.finish(ended, 30)
-            sink.close()
+            assert await shipper.finish(ended, 30)
+            shipper.close()
             copy = await mirrored(connection, tmp_path / "b")
             assert (copy / "stdout.raw").read_bytes() == DATA
 
@@ -113,14 +113,14 @@ def test_a_full_stream_refuses_and_is_caught_up_later(server: LocalServer, tmp_p
             await make_streams(connection, max_bytes=200_000)
             folder = made(tmp_path / "a")
             (folder / "stdout.raw").write_bytes(DATA)
-            sink = Sink(connection, ATTEMPT, folder)
-            assert not await sink.finish(ended, 1)
-            assert sink.problem == "the server stores nothing now: maximum bytes exceeded"
+            shipper = Shipper(connection, ATTEMPT, folder)
+            assert not await shipper.finish(ended, 1)
+            assert shipper.problem == "the server stores nothing now: maximum bytes exceeded"
             config = (await connection.streams.stream_info(subjects.EV)).config
             config.max_bytes = 10_000_000
             await connection.streams.update_stream(config)
-            assert await sink.finish(ended, 20)
-            sink.close()
+            assert await shipper.finish(ended, 20)
+            shipper.close()
             copy = await mirrored(connection, tmp_path / "b")
             assert (copy / "stdout.raw").read_bytes() == DATA
 
@@ -140,7 +140,7 @@ def test_a_run_that_is_over_before_it_was_claimed_is_claimed_first(
             over = asyncio.create_task(asyncio.sleep(0, result=True))
             await over
             said: list[str] = []
-            await sink_run._ship_over(connection, run, over, said.append)  # type: ignore[arg-type]
+            await ship_run._ship_over(connection, run, over, said.append)  # type: ignore[arg-type]
             assert said == []
             reader = Reader(connection, subjects.EV, subjects.events_of("k7f3", 1))
             kinds: list[str] = []

@@ -1,7 +1,7 @@
-"""Follows one run of a fleet: copies what its worker ships, and settles how it ended.
+"""Replicates one run of a fleet: copies what its worker ships, and settles how it ended.
 
-Any number of keepers can follow one run, in any number of processes, one after another or at once:
-the folder is locked by the one that writes, and a settlement is stored once.
+Any number of replicators can work on one run, in any number of processes, one after another or at
+once: the one that writes holds the lock of the folder, and a settlement is stored once.
 """
 
 import asyncio
@@ -10,20 +10,18 @@ from contextlib import suppress
 from typing import Any, Self
 
 from nightrook.fleet import subjects
-from nightrook.fleet.boss.beats import TICK_S, BeatWatch
-from nightrook.fleet.boss.copying import Copy
 from nightrook.fleet.boss.folders import FleetState, read_state
+from nightrook.fleet.boss.heartbeats import TICK_S, BeatWatch
+from nightrook.fleet.boss.liveness import QueueWatch, Silence, take_back
 from nightrook.fleet.boss.questions import RemoteQuestions
-from nightrook.fleet.boss.queue import QueueWatch, take_back
-from nightrook.fleet.boss.settlement import settle
-from nightrook.fleet.boss.silence import Silence
-from nightrook.fleet.boss.verdicts import judge_lost, judge_unstarted, save_ended
+from nightrook.fleet.boss.replica import Replica
+from nightrook.fleet.boss.settlement import judge_lost, judge_unstarted, save_ended, settle
+from nightrook.fleet.claims import UNCLAIMED_S
 from nightrook.fleet.connection import Connection, FleetError
 from nightrook.fleet.messages import AnswerOrder, ResendOrder, Settlement, StopOrder, dump
 from nightrook.fleet.mirror import Mirror
 from nightrook.fleet.reader import Reader
-from nightrook.fleet.repository.results import bring_home
-from nightrook.fleet.streams import CLAIM_S
+from nightrook.fleet.repository.fetch import bring_home
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
 from nightrook.story.follow import RunFollower
@@ -35,7 +33,7 @@ _RESEND_S = 2.0
 _GIVE_UP_S = 60.0  # for bytes that the worker said it sent, and that never came
 
 
-class Keeper:
+class Replicator:
     """Keeps the folder of one attempt up to date until it is settled; use it in `async with`."""
 
     def __init__(
@@ -46,7 +44,7 @@ class Keeper:
         self.settlement: Settlement | None = None
         self.silence = Silence(connection, state.job, beats)
         self._state = state
-        self._copy: Copy | None = None
+        self._copy: Replica | None = None
         self._connection = connection
         self._queue = QueueWatch(connection, state.job)
         self._asked_again_at = 0.0
@@ -117,13 +115,13 @@ class Keeper:
             await asyncio.sleep(TICK_S)
 
     async def _keep_locked(self) -> None:
-        """Copy and watch, side by side, until the attempt is settled."""
+        """Replica and watch, side by side, until the attempt is settled."""
         state = read_state(self.folder) or self._state  # another process may have come further
         subject = subjects.events_of(self.job.run, self.job.attempt)
         reader = Reader(self._connection, subjects.EV, subject, after=state.seq)
         questions = RemoteQuestions(self._order, self.folder, self.job.attempt)
         with Mirror(self.folder, self.job.max_log_size) as mirror:
-            self._copy = copy = Copy(self.folder, state, reader, mirror, questions)
+            self._copy = copy = Replica(self.folder, state, reader, mirror, questions)
             self._wake(is_pushed=True)
             await questions.open(asks=self.job.permission == "ask")
             every: list[asyncio.Task[Any]] = [
@@ -145,7 +143,7 @@ class Keeper:
             self._follower.is_pushed = is_pushed
             self._follower.wake()
 
-    async def _read(self, reader: Reader, copy: Copy) -> None:
+    async def _read(self, reader: Reader, copy: Replica) -> None:
         async for message in reader.messages():
             if message is not None:
                 copy.take(message)
@@ -158,7 +156,7 @@ class Keeper:
                 copy.save_position()
             self._caught_up.set()
 
-    async def _try_to_end(self, copy: Copy) -> None:
+    async def _try_to_end(self, copy: Replica) -> None:
         """Settle a run that has ended, once all of it is here."""
         ended = copy.ended
         assert ended is not None
@@ -192,7 +190,7 @@ class Keeper:
         self.settlement = settlement
         self._done.set()
 
-    async def _watch(self, copy: Copy) -> None:
+    async def _watch(self, copy: Replica) -> None:
         """Decide when nothing more is to be expected; while the server is away, nothing is."""
         while True:
             await asyncio.sleep(TICK_S)
@@ -201,7 +199,7 @@ class Keeper:
                 with suppress(FleetError):
                     await self._look(copy)
 
-    async def _look(self, copy: Copy) -> None:
+    async def _look(self, copy: Replica) -> None:
         """Settle an attempt of which nothing was heard for too long."""
         if (worker := copy.state.worker) is not None:
             if await self.silence.is_longer_than(self.job.lease_s, worker):
@@ -209,7 +207,7 @@ class Keeper:
         elif await self._queue.has_job():
             self.silence.seconds = 0.0
             await self._stop_waiting()
-        elif await self.silence.is_longer_than(CLAIM_S, None):
+        elif await self.silence.is_longer_than(UNCLAIMED_S, None):
             await self._settle(judge_lost(self.folder, "the worker that took it"))
 
     async def _stop_waiting(self) -> None:

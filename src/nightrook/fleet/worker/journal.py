@@ -42,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return self.stage == "reported"
 
 
-class Outbox:
+class Journal:
     """The entries in a worker's home."""
 
     def __init__(self, home: Path) -> None:

@@ -18,8 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nightrook.fleet import subjects
-from nightrook.fleet.confirmations import Confirmation
-from nightrook.fleet.connection import Connection, FleetError, RefusedError, ServerAwayError
+from nightrook.fleet.connection import (
+    Confirmation,
+    Connection,
+    FleetError,
+    RefusedError,
+    ServerAwayError,
+)
 from nightrook.fleet.messages import Claimed, Ended, dump
 from nightrook.fleet.shipped_files import FILES, GROWING
 from nightrook.fleet.subjects import ShippedLog
@@ -49,7 +54,7 @@ class _Sent(NamedTuple):
     confirmation: Confirmation
 
 
-class Sink:
+class Shipper:
     """Sends one run folder to the server.
 
     `positions` are those that the server has confirmed; they change as more is confirmed.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nightrook.fleet.seal import SealError, new_key, open_sealed, seal
+from nightrook.fleet.blobs import SealError, new_key, open_sealed, seal
 
 
 def test_what_was_sealed_is_opened_by_its_key_and_name() -> None:
