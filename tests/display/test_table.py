@@ -1,5 +1,6 @@
 """Rows in columns."""
 
+from nightrook.display.console import Paint
 from nightrook.display.table import table
 
 
@@ -17,5 +18,15 @@ def test_the_last_column_is_cut_to_the_width() -> None:
 
 
 def test_colours_do_not_move_columns() -> None:
-    painted = table(("A", "B"), [("x", "y")], width=9, paint=lambda r, c, text: f"<{text}>")
-    assert painted == ["<A>  <B>", "<x>  <y>"]
+    painted = table(
+        ("A", "B"),
+        [("x", "y"), ("long", "z")],
+        width=9,
+        paint=Paint(colour=True),
+        cell=lambda row, column, text: f"<{text}>",
+    )
+    assert painted == ["\x1b[1mA\x1b[0m     \x1b[1mB\x1b[0m", "<x>     <y>", "<long>  <z>"]
+
+
+def test_without_a_width_lines_are_whole() -> None:
+    assert table(("A", "WHAT"), [("x", "a" * 200)]) == ["A  WHAT", f"x  {'a' * 200}"]

@@ -287,14 +287,12 @@ def agent_table(known: Sequence[InstalledAgent], *, width: int | None, paint: Pa
         rows = [_row(agent, shown) for agent in known]
 
     def painted(row: int, column: int, text: str) -> str:
-        if row < 0:
-            return paint("strong", text)
         if column == _REPORTS:
             return re.sub(r"\S+", lambda mark: paint(_STYLES.get(mark[0], "text"), mark[0]), text)
         unsure = column in (_VERSION, _CHECKED) and known[row].path and not known[row].checked
         return paint("bad" if unsure else "text", text)
 
-    return table(_head(shown), rows, width=width or _UNCUT, paint=painted)
+    return table(_head(shown), rows, width=width, paint=paint, cell=painted)
 
 
 def agent_details(agent: InstalledAgent, *, width: int | None) -> Iterator[str]:
@@ -375,7 +373,7 @@ def _row(agent: InstalledAgent, shown: int) -> list[str]:
 
 def _needed(rows: Sequence[Sequence[str]], shown: int) -> int:
     """How many columns the table takes."""
-    return max(map(cells.width, table(_head(shown), rows, width=_UNCUT)))
+    return max(map(cells.width, table(_head(shown), rows)))
 
 
 def _checked(agent: InstalledAgent) -> str:

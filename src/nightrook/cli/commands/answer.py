@@ -1,6 +1,7 @@
 """`rook answer`: asks at this terminal what agents of other processes wait for."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from nightrook.cli.terminal.keys import terminal_path
 from nightrook.cli.terminal.remote_prompts import RemotePrompts
 from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.config.command_options import AnswerOptions
-from nightrook.display.console import columns
+from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment
 from nightrook.display.table import table
 from nightrook.model.errors import NightrookError
@@ -109,7 +110,8 @@ async def _list(asking: list[tuple[RunFolder, RunInfo]], *, as_json: bool) -> No
                     click.echo(msgspec.json.encode(listed).decode())
                 rows.append(_row(folder, info, question))
     if not as_json:
-        shown = table(_HEAD, rows, width=columns(sys.stdout)) if rows else ["nothing is asked"]
+        paint, width = look_of(sys.stdout, os.environ).paint(), columns(sys.stdout)
+        shown = table(_HEAD, rows, width=width, paint=paint) if rows else ["nothing is asked"]
         click.echo("\n".join(shown))
 
 

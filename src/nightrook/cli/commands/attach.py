@@ -170,7 +170,8 @@ def _asked(running: Sequence[Row]) -> Row:
         (str(number), each.name, moment(each.started_at, now), one_line(each.what, _LONGEST))
         for number, each in enumerate(running, 1)
     ]
-    for line in table(_HEAD, rows, width=columns(sys.stderr)):
+    paint = look_of(sys.stderr, os.environ).paint()
+    for line in table(_HEAD, rows, width=columns(sys.stderr), paint=paint):
         click.echo(line, err=True)
     choice = click.IntRange(1, len(running))
     number: int = click.prompt("Which one?", type=choice, default=1, err=True)

@@ -19,7 +19,8 @@ from nightrook.config.load import Config
 from nightrook.config.option import Option
 from nightrook.config.settings import SETTINGS
 from nightrook.config.sizes import written_size
-from nightrook.display.table import print_table
+from nightrook.display.console import look_of
+from nightrook.display.table import table
 from nightrook.model.safe import safe_line
 
 _EXAMPLES = """\b
@@ -82,23 +83,17 @@ def command(options: ListOptions) -> None:
         }
         put_json(sys.stdout, msgspec.json.encode(result))
         return
-    print_table(
-        [
-            ("SETTING", "VALUE", "FROM"),
-            *((row.name, _shown(row.value), _source(row)) for row in rows),
-        ]
-    )
+    paint = look_of(sys.stdout, os.environ).paint()
+    shown = [(row.name, _shown(row.value), _source(row)) for row in rows]
+    click.echo("\n".join(table(("SETTING", "VALUE", "FROM"), shown, paint=paint)))
     if config.agents:
         click.echo()
-        print_table(
-            [
-                ("AGENT", "SPEAKS", "COMMAND", "FROM"),
-                *(
-                    (own.name, own.speaks, _shown(own.command), _short(own.place))
-                    for own in config.agents.values()
-                ),
-            ]
-        )
+        own_agents = [
+            (own.name, own.speaks, _shown(own.command), _short(own.place))
+            for own in config.agents.values()
+        ]
+        head = ("AGENT", "SPEAKS", "COMMAND", "FROM")
+        click.echo("\n".join(table(head, own_agents, paint=paint)))
     click.echo()
     if config.profiles:
         click.echo(safe_line(f"Profiles: {', '.join(config.profiles)}"))

@@ -130,7 +130,7 @@ def _list(chosen: Sequence[Choice], expected: Callable[[Stored], int] | None, ve
         before, after = before + takes_now, after + (will or 0)
     look = look_of(sys.stdout, os.environ)
     width = columns(sys.stdout) if look.terminal else _WIDTH_IN_A_PIPE
-    for line in table(_HEAD, rows, width=width):
+    for line in table(_HEAD, rows, width=width, paint=look.paint()):
         click.echo(line)
     freed = f", about {size(max(0, before - after))} of {size(before)} freed" if expected else ""
     runs = count(len(chosen), "run")

@@ -117,7 +117,7 @@ def _list(chosen: Sequence[Stored]) -> None:
     rows = [(each.name, each.kind, moment(each.changed, now), size(each.size)) for each in chosen]
     look = look_of(sys.stdout, os.environ)
     width = columns(sys.stdout) if look.terminal else _WIDTH_IN_A_PIPE
-    for line in table(_HEAD, rows, width=width):
+    for line in table(_HEAD, rows, width=width, paint=look.paint()):
         click.echo(line)
     click.echo(f"[rook] would remove {_summary(chosen)}", err=True)
 

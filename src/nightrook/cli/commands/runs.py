@@ -133,12 +133,10 @@ def _print(rows: Sequence[Row], head: Sequence[str], more: int, what: str) -> No
     paint, status = look.paint(), head.index("STATUS")
 
     def painted(number: int, column: int, text: str) -> str:
-        if number < 0:
-            return paint("strong", text)
         return paint(_style(rows[number]) if shown[column] == status else "text", text)
 
     chosen = [[row[column] for column in shown] for row in (head, *cells)]
-    for line in table(chosen[0], chosen[1:], width=width, paint=painted):
+    for line in table(chosen[0], chosen[1:], width=width, paint=paint, cell=painted):
         click.echo(line)
     parts = [count(number, kind) for kind, number in Counter(row.kind for row in rows).items()]
     parts += _total([_spent(row) for row in rows if row.kind != "loop"], more, what)

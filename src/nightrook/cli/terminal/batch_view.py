@@ -25,7 +25,6 @@ from nightrook.store.batch_folder import BatchFolder
 _REFRESH_S = 0.5
 _FEWEST_LINES = 2
 _LONGEST = 200
-_UNCUT = 10_000
 _TASK_HEAD = ("TASK", "STATUS", "TIME", "COST", "RUN", "WHAT")
 _STYLES = {"success": "good", "done": "good", "running": "tool", "waiting": "aside"}
 
@@ -77,13 +76,11 @@ def print_batch_table(
     paint, status_column = look.paint(), head.index("STATUS")
 
     def painted(row: int, column: int, text: str) -> str:
-        if row < 0:
-            return paint("strong", text)
         is_status = column == status_column
         return paint(_STYLES.get(statuses[row], "bad") if is_status else "text", text)
 
-    width = columns(sys.stdout) if look.terminal else _UNCUT
-    for line in table(head, rows, width=width, paint=painted):
+    width = columns(sys.stdout) if look.terminal else None
+    for line in table(head, rows, width=width, paint=paint, cell=painted):
         put(sys.stdout, line)
 
 

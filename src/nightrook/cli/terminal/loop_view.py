@@ -39,7 +39,6 @@ _OUTPUT_LINES = 5
 _OUTPUT_LINES_VERBOSE = 40
 _OUTPUT_LINES_FULL = 200
 _LONGEST_COMMAND = 50
-_UNCUT = 10_000
 _STATUSES = {"STATUS": steps.iteration_status, "CHECK": steps.check_status}
 """The columns in colour, and the function that gives each its style."""
 
@@ -167,8 +166,6 @@ def put_runs(view: LoopView) -> None:
     attempts = view.state.attempts if view.state else ()
 
     def painted(row: int, column: int, text: str) -> str:
-        if row < 0:
-            return paint("strong", text)
         status = _STATUSES.get(view.head[column]) if row < len(attempts) else None
         return text if status is None or not text else paint(status(attempts[row])[1], text)
 
@@ -179,11 +176,12 @@ def put_runs(view: LoopView) -> None:
 def loop_table(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
-    paint: Callable[[int, int, str], str] = lambda _row, _column, text: text,
+    cell: Callable[[int, int, str], str] | None = None,
 ) -> list[str]:
     """Rows in columns, cut to the width of a terminal."""
-    is_terminal = look_of(sys.stdout, os.environ).terminal
-    return table(head, rows, width=columns(sys.stdout) if is_terminal else _UNCUT, paint=paint)
+    look = look_of(sys.stdout, os.environ)
+    width = columns(sys.stdout) if look.terminal else None
+    return table(head, rows, width=width, paint=look.paint(), cell=cell)
 
 
 def put_note(line: str) -> None:

@@ -10,7 +10,7 @@ from nightrook.archive.report.figures import CostReport, CostRow, Figures
 from nightrook.display import cells
 from nightrook.display.console import Paint
 from nightrook.display.numbers import moment, percent, price, tokens
-from nightrook.display.table import table
+from nightrook.display.table import HEAD_STYLE, table
 from nightrook.model.durations import duration
 from nightrook.model.ledger import Money, Source
 from nightrook.model.provider_limits import window_length
@@ -127,11 +127,11 @@ def _table(report: CostReport, width: int | None, paint: Paint, home: str | None
     money = len(columns) - 2  # the cost, and then the bar
 
     def painted(row: int, column: int, text: str) -> str:
-        if row in (-1, len(report.rows)):
-            return paint("strong", text)
+        if row == len(report.rows):  # the total
+            return paint(HEAD_STYLE, text)
         return paint("cost" if column >= money else "text", text)
 
-    return table(head, rows, width=width or _UNCUT, paint=painted)
+    return table(head, rows, width=width, paint=paint, cell=painted)
 
 
 def _columns(report: CostReport, width: int | None, home: str | None) -> list[Column]:
@@ -250,13 +250,11 @@ def limit_lines(
     """Lay out a row for each limit, with a bar for what is used; each line is safe to print."""
 
     def painted(row: int, column: int, text: str) -> str:
-        if row < 0:
-            return paint("strong", text)
         scarce = (limits[row].used or 0.0) >= _NEARLY_USED
         return paint("bad" if scarce and column in (3, 4, 7) else "text", text)
 
     rows = [_row(limit, now) for limit in limits]
-    return table(_HEAD, rows, width=width or _UNCUT, paint=painted)
+    return table(_HEAD, rows, width=width, paint=paint, cell=painted)
 
 
 def _row(limit: ReportedLimit, now: float) -> tuple[str, ...]:

@@ -48,7 +48,8 @@ def watch_table(
         [_HEAD[column] for column in chosen],
         [[row[column] for column in chosen] for row in cells],
         width=width,
-        paint=lambda row, column, text: paint(_style(shown, row, column, len(chosen), now), text),
+        paint=paint,
+        cell=lambda row, column, text: paint(_style(shown, row, column, len(chosen), now), text),
     )
     return [*(lines if shown else ()), paint("aside", _total(newest, len(shown), now))]
 
@@ -129,8 +130,6 @@ def _columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def _style(rows: Sequence[Row], row: int, column: int, columns: int, now: float) -> str:
-    if row < 0:
-        return "aside"
     if column == columns - 1 and rows[row].is_waiting(now):
         return "note"
     return "prefix" if column == 1 else "text"

@@ -1,6 +1,7 @@
 """`rook fleet`: the machines of a fleet, what each runs, and which runs are lost."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import click
 import msgspec
 
 from nightrook.cli.terminal.output import say
-from nightrook.display.console import columns
+from nightrook.display.console import columns, look_of
 from nightrook.display.table import table
 from nightrook.fleet.accounts.credentials import chosen_fleet
 from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
@@ -61,7 +62,10 @@ def status(credentials: str | None, *, as_json: bool = False) -> None:
             click.echo(msgspec.json.encode(worker).decode())
         return
     rows = [_row(worker) for worker in workers]
-    shown = table(_HEAD, rows, width=columns(sys.stdout)) if rows else ["no machine has been heard"]
+    paint, width = look_of(sys.stdout, os.environ).paint(), columns(sys.stdout)
+    shown = ["no machine has been heard"]
+    if rows:
+        shown = table(_HEAD, rows, width=width, paint=paint)
     click.echo("\n".join(shown))
     for worker in workers:
         if worker.problem is not None:
