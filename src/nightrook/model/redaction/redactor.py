@@ -4,24 +4,40 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from nightrook.model.redaction.shapes import LONG_WORD, has_start, marked_words, without_tokens
+from nightrook.model.redaction import named
+from nightrook.model.redaction.shapes import (
+    LONG_WORD,
+    has_start,
+    marked_words,
+    without_forms,
+    without_tokens,
+)
 from nightrook.model.redaction.variables import secret_values
 
 # Each has a long word itself, or is before one.
 _CONTEXTS = (b"earer ", b"EARER ", b"uthorization", b"secret_access_key", b"SECRET_ACCESS_KEY")
-_WEBHOOK = b"hooks.slack.com/"
+_WEBHOOKS = (b"hooks.slack.com/", b"com/api/webhooks/")
 _KEY = b"PRIVATE KEY"
-_KEY_LINE = (
-    rb"(?:\s|\\+[nr])*(?:[A-Za-z0-9+/=]{20,}|(?:Proc-Type|DEK-Info|Version|Comment): [\w.,() -]*)"
+# A line of a diff begins with a sign, a quoted one with `>`, a listed one with its number.
+_KEY_BREAK = (
+    rb"(?:\s|\\+[nr])*"
+    rb"(?:(?:[0-9]{1,6}(?:[ \t|:]|\xe2\x86\x92)*)?(?:[+>|]|-(?!-)|\xe2\x94\x82)[ \t]*"
+    rb"|[0-9]{1,6}(?:[\t|:]|\xe2\x86\x92)[ \t]*)?"
 )
-_KEY_LAST_LINE = rb"(?:\s|\\+[nr])*(?=[a-z0-9/]*[A-Z+=])[A-Za-z0-9+/=]+"
+_KEY_LINE = _KEY_BREAK + (
+    rb"(?:[A-Za-z0-9+/=]{20,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [\w.,() -]*)"
+)
+_KEY_LAST_LINE = _KEY_BREAK + rb"(?=[a-z0-9/]*[A-Z+=])[A-Za-z0-9+/=]+"
 _KEY_END = re.compile(r"-----END [A-Z ]*-----")
+_KEY_PART = re.compile(r"\s*[+>|-]?\s*(?:[A-Za-z0-9+/=]*|[A-Z][A-Za-z-]+: .*)\s*")
 _KEY_MARK = b"[redacted: private key]"
 _BEFORE_HEADER = (
     rb"((?i:bearer[ \t]+(?=\S*[0-9])|authorization[\"']?:[ \t]*[\"']?basic[ \t]+"
     rb"|aws_secret_access_key[\"']?\s*[=:]\s*[\"']?))"
 )
 _FEW = 4  # characters of a value, which give nothing away
+_LONGEST_NAMED = 1024
+_SHORTEST_FORM, _LONGEST_FORM = 14, 200  # of a word that may go on as a token without a known start
 _LONGEST_CONTEXT = 64  # characters before a secret that say that it is one
 
 
@@ -44,7 +60,7 @@ class Redactor:
         """Return UTF-8 text, such as JSON lines, without its secrets; often the same object."""
         if _KEY in data:
             data = _private_key().sub(_KEY_MARK, data)
-        return self._replaced(data, _headers)
+        return named.without_named(self._replaced(data, _headers))
 
     def request(self, data: bytes) -> bytes:
         """Return what a user decides by without its secrets, except those that could be a path.
@@ -63,13 +79,15 @@ class Redactor:
         marks = marked_words(data)
         if LONG_WORD not in marks:
             return data  # as most lines
-        if _WEBHOOK in data:
+        if any(place in data for place in _WEBHOOKS):
             data, marks = _webhook().sub(rb"\1[redacted: webhook]", data), b""
         for context in _CONTEXTS:
             if context in data:
                 data, marks = headers().sub(rb"\1[redacted: credential]", data), b""
                 break
-        return without_tokens(data, marks or marked_words(data))
+        marks = marks or marked_words(data)
+        without = without_forms(data, marks)
+        return without_tokens(without, marks if without is data else marked_words(without))
 
     def unfinished(self, text: str) -> int:
         """How many characters at the end of text may belong to a secret that goes on."""
@@ -80,7 +98,10 @@ class Redactor:
         before = text[: len(text) - len(word)][-_LONGEST_CONTEXT:]
         if word and (_before_secret().search(before) or _has_start(word)):
             return len(word)
-        return max((_overlap(text, value.text) for value in self._values), default=0)
+        if _SHORTEST_FORM <= len(word) <= _LONGEST_FORM:
+            return len(word)
+        overlaps = (_overlap(text, value.text) for value in self._values)
+        return max(_unfinished_value(text), *overlaps, 0)
 
 
 class RedactedLines:
@@ -108,7 +129,7 @@ class RedactedLines:
             if "-----END " in line:
                 self._in_key = False
                 return "\n".join([_KEY_MARK.decode(), ""]), "\n".join(lines[number + 1 :])
-            if not re.fullmatch(r"\s*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info): .*)\s*", line):
+            if not _KEY_PART.fullmatch(line):
                 self._in_key = False
                 kept = "\n".join(lines[number:])
                 return (f"{_KEY_MARK.decode()}\n" if number else ""), kept
@@ -118,8 +139,17 @@ class RedactedLines:
 def _has_start(word: str) -> bool:
     """Whether a token or an address with a password may start in a word."""
     return bool(
-        has_start(word) or _WEBHOOK.decode() in word or re.search(r"://[^/@]*:[^/@]*$", word)
+        has_start(word)
+        or any(place.decode() in word for place in _WEBHOOKS)
+        or re.search(r"://[^/@]*:[^/@]*$", word)
     )
+
+
+def _unfinished_value(text: str) -> int:
+    """How many characters at the end of text may belong to a value that is secret by its name."""
+    data = text[-_LONGEST_NAMED:].encode("utf-8", "surrogatepass")
+    size = named.unfinished(data)
+    return len(data[len(data) - size :].decode("utf-8", "surrogatepass")) if size else 0
 
 
 def _overlap(text: str, value: str) -> int:
@@ -140,8 +170,8 @@ def _private_key() -> re.Pattern[bytes]:
     """What matches a private key, with or without its end."""
     return re.compile(
         rb"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:%b)*+(?:%b)?+"
-        rb"(?:(?:\s|\\+[nr])*-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)?"
-        % (_KEY_LINE, _KEY_LAST_LINE)
+        rb"(?:%b-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)?"
+        % (_KEY_LINE, _KEY_LAST_LINE, _KEY_BREAK)
     )
 
 
@@ -153,7 +183,10 @@ def _credentials() -> re.Pattern[bytes]:
 
 @cache
 def _webhook() -> re.Pattern[bytes]:
-    return re.compile(rb"(hooks\.slack\.com/(?:services|workflows)/)[\w/]{16,}")
+    return re.compile(
+        rb"(hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/[0-9]{1,24}/)"
+        rb"[\w/-]{16,}"
+    )
 
 
 @cache

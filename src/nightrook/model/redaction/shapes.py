@@ -68,6 +68,19 @@ SHAPES = (
     Shape("Perplexity key", "pplx-", _ALNUM, 40),
     Shape("Pulumi token", "pul-", _HEX, 40, _ALONE),
     Shape("Square token", "sq0atp- sq0csp-", _WORD, 22),
+    Shape("Square access token", "EAAA", _WORD, 56, _ALONE),
+    Shape("Mailgun key", "key-", _HEX, 32, _ALONE),
+    Shape("Twilio key", "SK", _HEX, 32, _ALONE),
+    Shape("Doppler token", "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit.", _WORD, 40),
+    Shape("Fly token", "fo1_ fm1r_ fm1a_ fm2_", rb"[\w+/=-]", 40),
+    Shape("Buildkite token", "bkua_ bkat_ bkaj_ bkct_", _ALNUM, 32),
+    Shape("CircleCI token", "CCIPAT_ CCIPRJ_", _WORD, 40),
+    Shape("Dropbox token", "sl.u. sl.", _WORD, 60, _ALONE),
+    Shape("Bitbucket token", "ATBB", _ALNUM, 24, _ALONE),
+    Shape("Notion secret", "secret_", _ALNUM, 40, _ALONE),
+    Shape("Airtable token", "pat", _ALNUM, 14, _ALONE, rb"\.[a-f0-9]{40,}"),
+    Shape("RubyGems key", "rubygems_", _HEX, 40),
+    Shape("crates.io token", "cio", _ALNUM, 32, _ALONE),
     Shape("Telegram token", ":AA", _WORD, 32, rb"(?<=[0-9]{8})"),
 )
 """Tokens that their first characters give away."""
@@ -79,7 +92,7 @@ _TABLE = bytes(
 LONG_WORD = b"a" * 12
 """What `marked_words` has for every token, even for one that was cut."""
 
-_BEFORE_WORD = 6  # how much of a token may be before its long word: `ya29.`
+_BEFORE_WORD = 12  # how much of a token may be before its long word: `dp.st.prd.`
 
 
 def marked_words(data: bytes) -> bytes:
@@ -103,6 +116,40 @@ def without_tokens(data: bytes, marks: bytes) -> bytes:
     return b"".join((*parts, data[done:])) if parts else data
 
 
+class Form(NamedTuple):
+    """A kind of token that its first characters do not give away."""
+
+    name: str
+    has: bytes
+    """What is in every text that has one."""
+
+    whole: bytes
+    marked: bytes = b""
+    """What `marked_words` has of one."""
+
+
+FORMS = (
+    Form(
+        "Discord token",
+        b".",
+        rb"(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",
+        b"a" * 22 + b" " + b"a" * 6 + b" " + b"a" * 27,
+    ),
+    Form("Doppler token", b"dp.st.", rb"dp\.st\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"),
+    Form("Terraform token", b".atlasv1.", rb"(?<![\w-])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+    Form("Mailchimp key", b"-us", rb"(?<![A-Za-z0-9])[a-f0-9]{32}-us[0-9]{1,2}(?![A-Za-z0-9])"),
+)
+
+
+def without_forms(data: bytes, marks: bytes) -> bytes:
+    """Replace tokens that no start gives away by their names."""
+    for form, pattern in zip(FORMS, _forms(), strict=True):
+        if form.has in data and form.marked in marks:
+            hidden, count = pattern.subn(f"[redacted: {form.name}]".encode(), data)
+            data = hidden if count else data
+    return data
+
+
 def has_start(word: str) -> bool:
     """Whether a token may start in a word."""
     return _starts().search(word.encode("utf-8", "replace")) is not None
@@ -120,6 +167,11 @@ def _starts() -> re.Pattern[bytes]:
         rests.setdefault(start[0], []).append(re.escape(start[1:]))
     branches = (f"{first}(?:{'|'.join(parts)})" for first, parts in rests.items())
     return re.compile("|".join(branches).encode())
+
+
+@cache
+def _forms() -> list[re.Pattern[bytes]]:
+    return [re.compile(form.whole) for form in FORMS]
 
 
 @cache
