@@ -13,7 +13,7 @@ from tests.display.document.test_hostile_documents import Shape, Sink, browsed
 
 from nightrook.cli.main import cli
 
-TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "agents" / "claude" / "transcripts"
 SESSION = "f3242285"
 
 

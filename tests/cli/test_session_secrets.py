@@ -11,7 +11,7 @@ from tests.cli.sayings import say
 
 from nightrook.cli.main import cli
 
-TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "agents" / "claude" / "transcripts"
 SESSION = "f3242285"
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from nightrook.cli.main import cli
 
-TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "agents" / "claude" / "transcripts"
 SESSION = "5a035b45-e8d1-4713-8f00-0412774e642d"
 
 
