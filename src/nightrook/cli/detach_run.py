@@ -10,8 +10,6 @@ from nightrook.cli.terminal.foreground import report_of, warnings
 from nightrook.cli.terminal.output import guarded, say
 from nightrook.cli.terminal.raw_text import without_chatter
 from nightrook.config.options import ViewOptions
-from nightrook.display.reports.ended_run import EndedRun
-from nightrook.model.ending import Ending
 from nightrook.model.text import suggested
 from nightrook.runs.detach import detach
 from nightrook.runs.run import Run
@@ -29,10 +27,8 @@ def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
         agent = run.agent.name if run.agent else None
         for line in without_chatter(agent, start.stderr):
             click.echo(line, err=True)
-        print_end(
-            view_options,
-            EndedRun(Ending.of_run(verdict), run.state, agent, None, called=run.called),
-        )
+        run.story.end(verdict)
+        print_end(view_options, run.story)
     else:
         ended = None if verdict is None else verdict.status.replace("_", " ")
         print_started(start.name, ended, quiet=view_options.quiet)

@@ -14,7 +14,6 @@ from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.output import say
 from nightrook.config.fleet.options import RemoteOptions
 from nightrook.config.options import RunOptions, ViewOptions
-from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.reports.report import Report
 from nightrook.display.screen import Echo
 from nightrook.fleet import subjects
@@ -66,7 +65,7 @@ def run_on_fleet(
     job = job_for(options, remote)
     repo = _folder_to_send(options, remote)
     run, verdict = asyncio.run(_watched(job, remote, view_options, repo))
-    ends.finish(lambda: _report(run.folder, verdict, run))
+    ends.finish(lambda: _report(run))
     return verdict.exit_code
 
 
@@ -123,14 +122,8 @@ async def _watched(
                 say(f"run {run.name} waits for a machine of the fleet")
             verdict, texts = await show_attached(run.attached, view_options, from_now=False)
             await run.replicator.wait()
-            ended = EndedRun(
-                run.folder.ending(verdict.verdict),
-                run.state,
-                run.attached.feed.agent,
-                run.folder,
-            )
-            print_result(sys.stdout, view_options, ended, texts)
-            print_end(view_options, ended)
+            print_result(sys.stdout, view_options, run.attached.story, texts)
+            print_end(view_options, run.attached.story)
             say_results(run)
     return current, verdict
 
@@ -234,7 +227,7 @@ def ship(credentials: str | None, name: str) -> None:
     say(f"run {folder.name} was sent")
 
 
-def _report(folder: RunFolder, verdict: VerdictInfo, run: FleetRun) -> Report:
+def _report(run: FleetRun) -> Report:
     from nightrook.cli.reports import report_of_run  # rarely needed, and it imports a lot
 
-    return report_of_run(folder, verdict.verdict, run.state)
+    return report_of_run(run.attached.story)

@@ -12,18 +12,13 @@ from nightrook.display.reports.run import run_report
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError
 from nightrook.model.redaction.redactor import Redactor
-from nightrook.model.state import RunState
-from nightrook.model.verdict import Verdict
-from nightrook.prices import PriceBook
 from nightrook.runs.heal import healed
 from nightrook.store.batch_folder import BatchBusyError, BatchFolder
 from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
 from nightrook.store.list import Stored, chosen_run, find, find_run
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.final_answer import run_answer
-from nightrook.story.integrity import checked_verdict
-from nightrook.story.story import state_of
+from nightrook.story.story import Story, open_story
 
 
 def find_report(name: str | None) -> Report:
@@ -35,20 +30,20 @@ def find_report(name: str | None) -> Report:
         case Stored("batch", path):
             return _stored_batch(FolderQueue(BatchFolder(path)))
         case _:
-            return _stored_run(healed(chosen_run(home, name)))
+            return report_of_run(open_story(healed(chosen_run(home, name))).read_to_end())
 
 
-def report_of_run(folder: RunFolder, verdict: Verdict | None, state: RunState | None) -> Report:
-    """Report a run; a command that no adapter knows has no state, a running one no verdict."""
-    info = folder.info()
+def report_of_run(story: Story) -> Report:
+    """Report a run, over or not."""
+    info = story.info
     report = run_report(
-        folder.name,
-        folder.ending(verdict) if verdict else None,
-        state=state or RunState(),
+        story.name,
+        story.ending,
+        state=story.state,
         agent=info.label if info else None,
         prompt=(info.prompt or shlex.join(info.command)) if info else None,
-        answer=run_answer(folder.path, state),
-        answer_file=_answer_file(folder),
+        answer=story.answer,
+        answer_file=_answer_file(story.folder) if story.folder else None,
     )
     return _clean(report)
 
@@ -77,12 +72,6 @@ def report_of_batch(
             is_running=is_running,
         )
     )
-
-
-def _stored_run(folder: RunFolder) -> Report:
-    saved, info = checked_verdict(folder), folder.info()
-    state = state_of(folder, info, PriceBook()) if info else None
-    return report_of_run(folder, saved.verdict if saved else None, state)
 
 
 def _stored_batch(queue: FolderQueue) -> Report:

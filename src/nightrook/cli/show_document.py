@@ -34,8 +34,8 @@ def export(folder: RunFolder, options: ShowOptions) -> None:
     """Write a run to a file as HTML, or print it as Markdown or JSON."""
     is_running = running_run(healed(folder)) is not None
     story, redactor = open_story(folder, is_running=is_running), Redactor(os.environ)
-    timeline, verdict = story.timeline, story.verdict
-    report = report_of_run(folder, verdict.verdict if verdict else None, story.state)
+    timeline = story.timeline  # reads it whole
+    report = report_of_run(story)
     turns = turn_uses(story.state.ledger)
     steps = Steps(
         StepSource(

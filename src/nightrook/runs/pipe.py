@@ -22,6 +22,7 @@ from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, RunInfo, WrittenLog
 from nightrook.story.feed import ByteReader, Feed
+from nightrook.story.story import Story
 from nightrook.story.tail import Piece, Tail
 from nightrook.version import __version__
 
@@ -51,6 +52,8 @@ class PipedRun:
         self.folder: RunFolder | None = None
         """Where it is stored, from its first byte on."""
         self.feed = Feed(agent, self._open_stream, detect=agent is None)
+        self.story = Story(self.feed)
+        """What has happened, for what shows it."""
         self._input = _Input(source)
         self._home = home
         self._warn = warn
@@ -111,7 +114,7 @@ class PipedRun:
             self._home = None
             self._warn(f"nothing is recorded: {error}")
             return
-        self.folder = folder
+        self.folder = self.story.folder = folder
         self._spool.folder = folder.path
 
     def _record_agent(self) -> None:
@@ -147,7 +150,9 @@ class PipedRun:
                 self.folder.write_exit(exit)
         except NightrookError as error:
             self._warn(str(error))
-        return finish(self.folder, exit, self.feed.state, self._facts())
+        verdict = finish(self.folder, exit, self.feed.state, self._facts())
+        self.story.end(verdict)
+        return verdict
 
     def _facts(self) -> Facts:
         agent, state = self.feed.agent, self.feed.state

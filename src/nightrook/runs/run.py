@@ -32,6 +32,7 @@ from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, beginning_of
 from nightrook.story.feed import Feed, LiveRecords
+from nightrook.story.story import Story
 from nightrook.story.tail import Tail, pieces
 
 if TYPE_CHECKING:  # few runs are resumed or have a worktree
@@ -95,6 +96,8 @@ class Run(RunResult):
             label=self.label,
         )
         """What the run has written, for any number of readers."""
+        self.story = Story(self.feed, info=self._info, called=options.called)
+        """What has happened, for what shows it."""
         self.state = self.feed.state
         self.silence = Silence()
         """For how long the agent has written nothing."""
@@ -159,7 +162,8 @@ class Run(RunResult):
             runner_ticks=start_ticks(runner),
             asks_at=self.others.address,
         )
-        folder = self._folder = make_folder(home, info, self._call)
+        folder = self._folder = self.story.folder = make_folder(home, info, self._call)
+        self.story.info = info
         dialogue = _dialogue(self, self._call)
         if self._stdin is None and self._call.stdin_is_pipe:
             self._stdin = os.open(os.devnull, os.O_RDONLY)  # nothing follows the call's own input
@@ -252,6 +256,7 @@ class Run(RunResult):
                 stream = StreamFacts(broken_answer=self._answer_broke_off())
                 facts = msgspec.structs.replace(facts, stream=stream)
                 self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)
+                self.story.end(self.verdict)
             finally:  # even if the end cannot be saved, readers must not wait any longer
                 self.feed.end()
                 await self.others.close()

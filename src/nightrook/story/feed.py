@@ -106,6 +106,8 @@ class Feed:
         """How often there was more to read."""
         self.is_over = False
         """Whether nothing more will come."""
+        self.is_stored = False
+        """Whether nothing drives it, because all there is of it is stored."""
         self._decoder = StreamDecoder(agent, detect=detect)
         self._fold = Fold((), PriceBook() if prices is None else prices, beginning)
         self.state: RunState = self._fold.state
@@ -281,7 +283,7 @@ class StoredFeed(Feed):
         open_records: "Callable[[], RecordLog] | None" = None,
     ) -> None:
         super().__init__(agent, open_stream, beginning=beginning, label=label)
-        self.is_over = True
+        self.is_over = self.is_stored = True
         self._is_running = is_running
         self._open_records = open_records
 

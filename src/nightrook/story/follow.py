@@ -330,7 +330,9 @@ class RunFollower:
         if exit is not None and verdict.tampered is None:
             how = self.folder.changed_size(exit.log_sizes) or self._logs.changed(exit)
             if how is not None:
-                self.verdict = verdict.with_tampered_logs(how)
+                verdict = verdict.with_tampered_logs(how)
+        self.verdict = verdict
+        self.story.end(verdict.verdict)
         self._logs.close()
         self.is_complete = True
         self.story.feed.end()

@@ -9,25 +9,29 @@ lists of stories.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nightrook import agents
 from nightrook.adapter.agent import Agent, Replacement
+from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError, UnknownAgentError
 from nightrook.model.events import PermissionRequested, ToolStarted
 from nightrook.model.price import Prices
 from nightrook.model.records import Record
 from nightrook.model.snapshot import Snapshot
 from nightrook.model.state import RunState
+from nightrook.model.status import Outcome
+from nightrook.model.verdict import Verdict
 from nightrook.store import decisions
 from nightrook.store.decisions import Decided
 from nightrook.store.run_folder import RunFolder
-from nightrook.store.run_formats import RunInfo, VerdictInfo, beginning_of
+from nightrook.store.run_formats import RunInfo, beginning_of
+from nightrook.story.decode import DETECTION_SIZE
 from nightrook.story.feed import RECENT_BYTES, Feed, StoredFeed, iterate
 from nightrook.story.final_answer import run_answer
 from nightrook.story.integrity import checked_verdict
-from nightrook.story.tail import Piece, Tail, pieces
+from nightrook.story.tail import Piece, Tail, pieces, read_at
 
 if TYPE_CHECKING:
     from nightrook.model.timeline import Item, Timeline
@@ -48,16 +52,23 @@ class Story:
         name: str = "",
         folder: RunFolder | None = None,
         info: RunInfo | None = None,
+        called: str | None = None,
         bodies: "Bodies | None" = None,
         keeps_timeline: bool = False,
     ) -> None:
         self.feed = feed
         self.folder = folder
+        """Where a run is kept, once it is; None for what is not recorded, and for a session."""
         self.info = info
+        """What was asked; of a run that is followed, as it was first read."""
+        self.called = called or (info.called if info else None)
+        """What the user calls the agent; None is its own name."""
         self.problem: UnknownAgentError | None = None
         """Why its stream is not decoded: only another version knows the agent."""
         self._name = name
         self._bodies = bodies
+        self._verdict: Verdict | None = None
+        self._ending: Ending[Outcome] | None = None
         self._timeline: Timeline | None = None
         if keeps_timeline:
             self._timeline = self._new_timeline()
@@ -126,16 +137,33 @@ class Story:
             return None
         return run_answer(self.folder.path, self.known_state)
 
-    @cached_property
-    def verdict(self) -> VerdictInfo | None:
-        """How a stored run ended, `incomplete` if its logs were changed; None if it has not."""
-        return None if self.folder is None else checked_verdict(self.folder)
+    @property
+    def ending(self) -> Ending[Outcome] | None:
+        """How the run ended, `incomplete` if its logs were changed; None if it has not."""
+        if self._ending is None:
+            folder, verdict = self.folder, self._verdict
+            if verdict is None and folder is not None and self.feed.is_stored:
+                saved = checked_verdict(folder)
+                verdict = None if saved is None else saved.verdict
+            if verdict is not None:
+                self._ending = folder.ending(verdict) if folder else Ending.of_run(verdict)
+        return self._ending
+
+    def end(self, verdict: Verdict) -> None:
+        """Note how the run was judged."""
+        self._verdict = verdict
 
     @staticmethod
     def _new_timeline() -> "Timeline":
         from nightrook.model.timeline import Timeline  # few viewers need one
 
         return Timeline()
+
+    def read_to_end(self) -> "Story":
+        """Fold all of a stored story."""
+        for _ in iterate(self.feed.since(self.state.records)):
+            pass
+        return self
 
     def take(self, pieces: Iterable[Piece]) -> list[Record]:
         """Decode and fold what was written next."""
@@ -167,8 +195,12 @@ def open_story(folder: RunFolder, *, is_running: bool = False) -> Story:
     that no adapter knows has text only.
     """
     info = folder.info()
+    agent = info.agent if info else None
+    if agent is None and info is not None and info.piped:  # nobody has recorded who wrote it
+        found = agents.detect(read_at(folder.path, "stdout", 0, DETECTION_SIZE))
+        agent = found.name if found else None
     feed = StoredFeed(
-        info.agent if info else None,
+        agent,
         partial(Tail, folder.path),
         beginning=beginning_of(info),
         label=info.label if info else None,

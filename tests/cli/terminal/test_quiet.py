@@ -1,5 +1,6 @@
 """`-q`: nothing but the answer, also on stderr, unless the run fails."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ from tests.recorded import cases, name_of
 
 from nightrook.cli.terminal.ending import print_end
 from nightrook.config.options import ViewOptions
-from nightrook.display.reports.ended_run import EndedRun
-from nightrook.model.ending import Ending
-from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
+from nightrook.story.feed import Feed
+from nightrook.story.story import Story
+from nightrook.story.tail import Tail
 
 WARNED = "[rook] WARNING: codex may not change any file"
 WIRE = {name_of(path): path for path in cases("claude")}["s02_read_edit_bash-2.1.325"]
@@ -63,9 +64,13 @@ def test_quiet_shows_an_error_of_rook_and_what_came_before_it(desk: Desk) -> Non
     assert "\n[rook] no run named 'nosuch'; " in done.stderr
 
 
-def test_quiet_keeps_what_says_that_data_was_lost(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_keeps_what_says_that_data_was_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     verdict = Verdict.of("success", flat_facts(lost_bytes=5, left_behind=("sleep",)))
-    print_end(ViewOptions(quiet=True), EndedRun(Ending.of_run(verdict), RunState(), "claude", None))
+    story = Story(Feed("claude", partial(Tail, tmp_path)))
+    story.end(verdict)
+    print_end(ViewOptions(quiet=True), story)
     lost = "[rook] WARNING: the disk was full: 5 bytes of output were lost\n"
     assert capsys.readouterr() == ("", lost)
 

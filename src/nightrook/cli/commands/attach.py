@@ -22,7 +22,6 @@ from nightrook.config.user_settings import fleet_credentials
 from nightrook.display.console import columns, look_of
 from nightrook.display.event_lines import ShownTexts
 from nightrook.display.numbers import moment
-from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.table import table
 from nightrook.loops.storage import LOOP_FOLDERS, loop_row
 from nightrook.model.errors import NightrookError, UnknownRunError
@@ -95,10 +94,8 @@ def _attach_run(name: str | None, options: AttachOptions, view_options: ViewOpti
     elif options.stop:
         ask_to_stop(attached.folder)
     verdict, texts = follow(following, what="run", name=attached.folder.name)
-    feed, folder = attached.feed, attached.folder
-    ended = EndedRun(folder.ending(verdict.verdict), feed.state, feed.agent, folder)
-    print_result(sys.stdout, view_options, ended, texts)
-    print_end(view_options, ended)
+    print_result(sys.stdout, view_options, attached.story, texts)
+    print_end(view_options, attached.story)
     report_log(attached.folder.path)
     return verdict.exit_code
 

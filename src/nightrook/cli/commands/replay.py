@@ -97,7 +97,7 @@ def command(options: ReplayOptions, view_options: ViewOptions, run: str | None) 
 def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
     story = _story(folder)
     feed, made = story.feed, story.decisions()
-    with display_of(folder, feed.state, view_options) as display:
+    with display_of(story, view_options) as display:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
         for record in iterate(feed.since(0)):
@@ -105,9 +105,9 @@ def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
             show_record(display, record, made)
             sys.stdout.flush()
         paint = look_of(sys.stdout, os.environ).paint()
-        display.put(list(last_words(folder, feed.state, paint)))
+        display.put(list(last_words(story, paint)))
     print_answer(sys.stdout, view_options, feed.state, display.texts)
-    say_end(folder, feed.state)
+    say_end(story)
 
 
 def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:

@@ -116,16 +116,16 @@ def _show_lines(folder: RunFolder, live: Row | None, view_options: ViewOptions) 
     feed, made = story.feed, story.decisions()
     if live is not None:
         _print_to_stderr(progress(live))
-    with display_of(folder, feed.state, view_options) as display:
+    with display_of(story, view_options) as display:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
         for record in iterate(feed.since(0)):
             show_record(display, record, made)
         paint = look_of(sys.stdout, os.environ).paint()
-        display.put(list(last_words(folder, feed.state, paint)))
+        display.put(list(last_words(story, paint)))
     print_answer(sys.stdout, view_options, feed.state, display.texts)
     if live is None:
-        say_end(folder, feed.state, shown="lines")
+        say_end(story, shown="lines")
     else:
         _print_to_stderr(*open_calls(feed.snapshot(), time.time()), how_to_follow(live))
 
@@ -166,13 +166,13 @@ def _page(
     yield from page.head(_heading(folder, live))
     yield from map(shown_text, iterate(feed.lines("stdout")))
     yield from page.lines(timeline.items)
-    yield from last_words(folder, feed.state, paint, full=full)
+    yield from last_words(story, paint, full=full)
     if live is None:
         # guards: page-answer-redacted
         answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
         yield from page.answer(None if full else answer)
         shown: Shown = "everything" if full else "lines"
-        yield from ending_lines(folder, feed.state, paint, shown=shown, home=home)
+        yield from ending_lines(story, paint, shown=shown, home=home)
     else:
         yield f"{paint('prefix', '[rook]')} {how_to_follow(live)}"
     for line in spending_lines(

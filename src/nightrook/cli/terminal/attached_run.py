@@ -39,10 +39,9 @@ async def show_attached(
     view = View(
         sys.stdout,
         view_options,
-        attached.feed,
+        attached.story,
         look=look_of(sys.stdout, os.environ),
         started_at=attached.info.started_at,
-        folder=lambda: attached.folder,
         turns=turns,
         start=attached.position if from_now else START,
     )

@@ -9,38 +9,41 @@ import msgspec
 
 from nightrook.cli.terminal.output import guarded, put, put_json
 from nightrook.config.options import ViewOptions
+from nightrook.display.about_run import about_run, known_agent
 from nightrook.display.console import Look, columns, look_of
 from nightrook.display.ending import how_to_install, losses, summary
 from nightrook.display.event_lines import ShownTexts
 from nightrook.display.markdown import markdown
-from nightrook.display.reports.ended_run import EndedRun, about_run, known_agent
 from nightrook.model.answer import final_text
+from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line
 from nightrook.model.state import RunState
+from nightrook.model.status import Outcome
 from nightrook.runs.summary import summarise
 from nightrook.store.home import home_folder
+from nightrook.story.story import Story
 
 _WIDEST_ANSWER = 100
 
 
 def print_result(
-    out: TextIO, view_options: ViewOptions, ended: EndedRun, texts: ShownTexts | None = None
+    out: TextIO, view_options: ViewOptions, story: Story, texts: ShownTexts | None = None
 ) -> None:
     """Write what was asked for: one JSON object, or the answer unless `texts` include it."""
     if view_options.json:
-        put_json(out, msgspec.json.encode(_as_json(ended)))
-    elif ended.agent is None or view_options.format != "text":
+        put_json(out, msgspec.json.encode(_as_json(story)))
+    elif story.agent is None or view_options.format != "text":
         return
-    elif view_options.quiet and (answer := final_text(ended.state)):
+    elif view_options.quiet and (answer := final_text(story.state)):
         put_answer(out, answer)
     elif view_options.lively:
-        print_answer(out, view_options, ended.state, texts)
+        print_answer(out, view_options, story.state, texts)
 
 
-def _as_json(ended: EndedRun) -> dict[str, Any]:
-    ending, state, agent, folder, _ = ended
-    about, info = about_run(ended), folder.info() if folder else None
+def _as_json(story: Story) -> dict[str, Any]:
+    ending, state, agent, folder = _ending(story), story.state, story.agent, story.folder
+    about, info = about_run(story, ending), folder.info() if folder else None
     summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
     ok = ending.ok if agent is None else summary.ok
     return {
@@ -57,6 +60,11 @@ def _as_json(ended: EndedRun) -> dict[str, Any]:
         "duration_s": ending.duration_s,
         "resets_in_s": about.resets_in_s,
     }
+
+
+def _ending(story: Story) -> Ending[Outcome]:
+    assert story.ending is not None, "a run is judged before its end is shown"
+    return story.ending
 
 
 def print_answer(
@@ -83,9 +91,9 @@ def _laid_out(out: TextIO, look: Look, answer: str) -> str:
     return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
 
 
-def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
+def print_end(view_options: ViewOptions, story: Story) -> None:
     """Print how it ended and what to do next; of a quiet success, only what was lost."""
-    ending, state = ended.ending, ended.state
+    ending, state = _ending(story), story.state
     messages = guarded(sys.stderr)
     if view_options.quiet and ending.exit_code == 0:
         messages.drop()
@@ -96,7 +104,9 @@ def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
     if view_options.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")
-    for line in summary(ending, about_run(ended), state, look_of(sys.stderr, os.environ).paint()):
+    for line in summary(
+        ending, about_run(story, ending), state, look_of(sys.stderr, os.environ).paint()
+    ):
         put(sys.stderr, line)
 
 

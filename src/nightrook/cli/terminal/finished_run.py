@@ -10,36 +10,33 @@ import msgspec
 
 from nightrook.cli.options.view_options import display_on, reports_starts
 from nightrook.config.options import ViewOptions
+from nightrook.display.about_run import about_run
 from nightrook.display.console import Paint, look_of
 from nightrook.display.decisions import decided
 from nightrook.display.ending import Shown, summary
 from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
-from nightrook.display.reports.ended_run import EndedRun, about_run
 from nightrook.display.terminal import Display
 from nightrook.model.records import Record
-from nightrook.model.state import RunState
 from nightrook.model.text import from_home
 from nightrook.store.decisions import Decided, denied_by_person
 from nightrook.store.file_names import OUTPUT
-from nightrook.store.run_folder import RunFolder
-from nightrook.story.integrity import checked_verdict
+from nightrook.story.story import Story
 
 
-def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) -> Display:
+def display_of(story: Story, view_options: ViewOptions) -> Display:
     """The display for a finished run on standard output."""
-    info = folder.info()
-    label = info.label if info else None
+    folder, info = story.folder, story.info
     return display_on(
         sys.stdout,
-        label or "agent",
+        (info.label if info else None) or "agent",
         view_options,
         context=RunContext(
-            run=folder.name,
-            cwd=state.cwd,
+            run=story.name,
+            cwd=story.state.cwd,
             reports_starts=reports_starts(info.agent if info else None),
-            snapshot=state.snapshot,
-            denied_by_person=partial(denied_by_person, folder),
+            snapshot=story.snapshot,
+            denied_by_person=partial(denied_by_person, folder) if folder else frozenset,
         ),
     )
 
@@ -53,28 +50,26 @@ def show_record(display: Display, record: Record, decisions: Mapping[str, Decide
     display.say(*decided(record, decisions))
 
 
-def say_end(folder: RunFolder, state: RunState, *, shown: Shown = "nothing") -> None:
+def say_end(story: Story, *, shown: Shown = "nothing") -> None:
     """Print how the run ended to stderr."""
     paint = look_of(sys.stderr, os.environ).paint()
-    for line in ending_lines(folder, state, paint, shown=shown):
+    for line in ending_lines(story, paint, shown=shown):
         click.echo(line, err=True)
 
 
 def ending_lines(
-    folder: RunFolder, state: RunState, paint: Paint, *, shown: Shown, home: str | None = None
+    story: Story, paint: Paint, *, shown: Shown, home: str | None = None
 ) -> Iterator[str]:
     """How a run ended, what to do next, and where its answer is.
 
     `shown` is how much of the run is above these lines.
     """
-    saved, info = checked_verdict(folder), folder.info()
+    ending, folder = story.ending, story.folder
     prefix = paint("prefix", "[rook]")
-    if saved is None:
-        yield f"{prefix} run {folder.name} is running"
+    if ending is None:
+        yield f"{prefix} run {story.name} is running"
         return
-    agent = info.agent if info else None
-    ended = EndedRun(folder.ending(saved.verdict), state, agent, folder)
-    about = msgspec.structs.replace(about_run(ended), shown=shown)
-    yield from summary(ended.ending, about, state, paint)
-    if folder.has_output:
+    about = msgspec.structs.replace(about_run(story, ending), shown=shown)
+    yield from summary(ending, about, story.state, paint)
+    if folder is not None and folder.has_output:
         yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"

@@ -22,7 +22,6 @@ from nightrook.cli.terminal.view import View
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of
 from nightrook.display.event_lines import ShownTexts
-from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.reports.report import Report
 from nightrook.display.screen import Echo
 from nightrook.model.safe import safe_line
@@ -56,7 +55,7 @@ def report_of(run: Run) -> Report:
     """The report of a run that has ended."""
     from nightrook.cli.reports import report_of_run  # rarely needed, and it imports a lot
 
-    return report_of_run(run.folder, run.verdict, run.state if run.agent else None)
+    return report_of_run(run.story)
 
 
 class _Stops:
@@ -98,12 +97,10 @@ async def _watch(
         texts = await show_run(run, view_options, turns, echo)
         verdict = await run.wait()
         ci.close_group()
-    agent = run.agent.name if run.agent else None
-    ended = EndedRun(run.folder.ending(verdict), run.state, agent, run.folder)
-    print_result(sys.stdout, view_options, ended, texts)
+    print_result(sys.stdout, view_options, run.story, texts)
     if unheld := unheld_limits(run.state, run.options):
         put(sys.stderr, f"[rook] WARNING: {unheld}")
-    print_end(view_options, ended)
+    print_end(view_options, run.story)
     return verdict.exit_code
 
 
@@ -152,10 +149,9 @@ async def show_run(
     view = View(
         sys.stdout,
         view_options,
-        run.feed,
+        run.story,
         look=look_of(sys.stdout, os.environ),
         started_at=time.time(),
-        folder=lambda: run.folder,
         turns=turns,
         echo=echo,
     )

@@ -17,8 +17,6 @@ from nightrook.cli.terminal.view import View
 from nightrook.cli.terminal.writer import Writer
 from nightrook.config.options import PipeOptions, ViewOptions
 from nightrook.display.console import look_of
-from nightrook.display.reports.ended_run import EndedRun
-from nightrook.model.ending import Ending
 from nightrook.model.safe import safe_line
 from nightrook.model.text import suggested
 from nightrook.model.verdict import Verdict
@@ -44,17 +42,13 @@ def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
     view = View(
         out,
         view_options,
-        piped.feed,
+        piped.story,
         look=look_of(out, os.environ),
         started_at=time.time(),
-        folder=lambda: piped.folder,
     )
     verdict = asyncio.run(_read(piped, view, tee=tee))
-    feed, folder = piped.feed, piped.folder
-    ending = folder.ending(verdict) if folder else Ending.of_run(verdict)
-    ended = EndedRun(ending, feed.state, feed.agent, folder)
-    print_result(out, view_options, ended, view.texts)
-    print_end(view_options, ended)
+    print_result(out, view_options, piped.story, view.texts)
+    print_end(view_options, piped.story)
     if verdict.status == "not_started":
         _explain(piped)
     return verdict.exit_code

@@ -10,10 +10,9 @@ from nightrook.cli.terminal.output import guarded
 from nightrook.display.console import Paint
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line, uncoloured
-from nightrook.model.state import RunState
 from nightrook.model.text import suggested
 from nightrook.store.logs import Stream
-from nightrook.store.run_folder import RunFolder
+from nightrook.story.story import Story
 from nightrook.story.tail import last_bytes, log_size
 
 _LAST = 64 * 1024  # bytes, in which the last lines are looked for
@@ -58,17 +57,15 @@ def without_chatter(agent: str | None, lines: Iterable[str]) -> list[str]:
     return [safe_line(uncoloured(line)) for line in shown if line.startswith(complaints)]
 
 
-def last_words(
-    folder: RunFolder, state: RunState, paint: Paint, *, full: bool = False
-) -> Iterator[str]:
+def last_words(story: Story, paint: Paint, *, full: bool = False) -> Iterator[str]:
     """The last lines of text, if only they can explain why a run ended; all with `full`.
 
     That is so for a command that no adapter knows, and for an agent that did not start or ended
     without a result.
     """
-    info, verdict = folder.info(), folder.verdict()
-    raw = info is None or info.agent is None
-    if not raw and (verdict is None or verdict.status == "success" or state.results):
+    state, folder, ending = story.state, story.folder, story.ending
+    raw = story.agent is None
+    if folder is None or (not raw and (ending is None or ending.ok or state.results)):
         return
     streams: tuple[Stream, ...] = ("stderr",) if raw or state.heard else ("stdout", "stderr")
     for stream in streams:

@@ -24,15 +24,15 @@ from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.redaction.redactor import RedactedLines, Redactor
 from nightrook.model.safe import safe_line
 from nightrook.store.decisions import denied_by_person
-from nightrook.store.run_folder import RunFolder
-from nightrook.story.feed import START, Feed, Position
+from nightrook.story.feed import START, Position
+from nightrook.story.story import Story
 from nightrook.story.tasks import task_group
 
 Result = TypeVar("Result")
 
 
 class View:
-    """Shows one feed on an output until the feed ends; then its status line is gone.
+    """Shows a story on an output until its feed ends; then its status line is gone.
 
     A thread does the writing, so an output that stalls does not stall the run. When the output is
     gone, the run continues without it. Create the view before the run writes its first byte.
@@ -42,11 +42,10 @@ class View:
         self,
         out: TextIO,
         view_options: ViewOptions,
-        feed: Feed,
+        story: Story,
         *,
         look: Look,
         started_at: float,
-        folder: Callable[[], RunFolder | None],
         turns: Turns | None = None,
         start: Position = START,
         echo: Echo | None = None,
@@ -55,10 +54,10 @@ class View:
         """Whether nothing is shown any more."""
         self._out = out
         self._options = view_options
-        self._feed = feed
+        self._story = story
+        self._feed = feed = story.feed
         self._look = look
         self._started_at = started_at
-        self._folder = folder
         self._turns = turns
         self._start = start
         self.echo = echo or Echo(out)
@@ -186,7 +185,7 @@ class View:
         feed = self._feed
         if not self._options.lively or feed.agent is None:
             return None
-        folder = self._folder()
+        folder = self._story.folder
         self._display = display_on(
             self._out,
             feed.label or feed.agent,

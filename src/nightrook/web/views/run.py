@@ -9,14 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from nightrook.display.about_run import about_run
 from nightrook.display.ending import next_steps, warnings
-from nightrook.display.reports.ended_run import EndedRun, about_run
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import cut, encodable
 from nightrook.runs.heal import ask_to_stop
 from nightrook.store import decisions
 from nightrook.store.decisions import Decided
-from nightrook.story.final_answer import run_answer
 from nightrook.story.tail import log_size
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
@@ -73,8 +72,7 @@ def _stored(shown: ShownRun) -> tuple[str | None, list[Decided], int, dict[str, 
     """Read from the folder: the answer, the decisions, the size of stderr, and the verdict."""
     answer = None
     if shown.is_complete:
-        state = shown.story.state if shown.story.agent else None
-        found = run_answer(shown.folder.path, state)
+        found = shown.story.answer
         answer = None if found is None else cut(encodable(found), _LONGEST)
     try:
         made = list(decisions.read(shown.folder).values())
@@ -87,9 +85,8 @@ def _verdict(shown: ShownRun) -> dict[str, Any] | None:
     saved = shown.verdict
     if saved is None:
         return None
-    ending = shown.folder.ending(saved.verdict)
-    ended = EndedRun(ending, shown.story.state, shown.story.agent, shown.folder)
-    about = msgspec.structs.replace(about_run(ended), shown="everything")
+    ending = shown.story.ending or shown.folder.ending(saved.verdict)
+    about = msgspec.structs.replace(about_run(shown.story, ending), shown="everything")
     steps = next_steps(ending, about, shown.story.state) if shown.is_complete else []
     return {
         "status": ending.status,

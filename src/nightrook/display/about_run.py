@@ -1,9 +1,8 @@
-"""A run that is over: its verdict and state, and what its last lines name beside them."""
+"""What the last lines of a run name beside how it ended: how to resume, log in or install."""
 
 import shlex
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from nightrook import agents
 from nightrook.adapter.agent import Agent
@@ -16,24 +15,13 @@ from nightrook.model.status import Outcome
 from nightrook.model.stuck_detection import WAITS_FOR_LOGIN
 from nightrook.process.demo_player import is_played
 from nightrook.store.names import branch_of
-from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
+from nightrook.story.story import Story
 
 
-class EndedRun(NamedTuple):
-    """A run that is over, and where it is saved, if it is."""
-
-    ending: Ending[Outcome]
-    state: RunState
-    agent: str | None
-    folder: RunFolder | None
-    called: str | None = None
-    """What the user calls the agent, where there is no folder that says so."""
-
-
-def about_run(ended: EndedRun) -> AboutRun:
-    """What the last lines of a run name beside its verdict."""
-    ending, state, agent, folder, called = ended
+def about_run(story: Story, ending: Ending[Outcome]) -> AboutRun:
+    """What the last lines of a run name beside how it ended."""
+    state, agent, folder = story.state, story.agent, story.folder
     info = folder.info() if folder else None
     unstarted_pipe = ending.status == "not_started" and info is not None and info.piped
     resets_at = ending.facts.stream.resets_at
@@ -46,18 +34,19 @@ def about_run(ended: EndedRun) -> AboutRun:
         resets_in_s=None if resets_at is None else resets_at - time.time(),
         resumable=state.session is not None and not played and can_resume,
         install=known.install_for(info.via if info else None) if known else None,
-        login=_login(known, info, ended) if known else None,
-        own_agent=info.called if info else called,
+        login=_login(known, info, state, ending) if known else None,
+        own_agent=info.called if info else story.called,
         worktree=worktree,
         branch=branch_of(worktree) if worktree else "",
         other_agent=next((name for name in agents.NAMES if name != agent), None),
     )
 
 
-def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
+def _login(
+    agent: Agent, info: RunInfo | None, state: RunState, ending: Ending[Outcome]
+) -> str | None:
     """The command that logs in, if the run ended for want of a login or with a wrong one."""
-    ending, errors = ended.ending, ended.state.errors
-    facts = ending.facts
+    errors, facts = state.errors, ending.facts
     ended_so = ending.status in ("failed", "not_started")
     refused = ended_so and bool(errors) and errors[-1].kind == "auth"
     waits = facts.person.suspicion is not None and facts.person.suspicion.reason == WAITS_FOR_LOGIN
