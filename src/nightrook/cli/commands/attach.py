@@ -39,12 +39,12 @@ from nightrook.store.run_formats import VerdictInfo
 
 _EXAMPLES = """\b
 Examples:
-  rook attach                        what is running; it asks if there is more than one
-  rook attach k7f3 --from-now        only what happens from now on
-  rook attach k7f3 -q > answer.md    wait for its answer
-  rook attach k7f3 --stop            stop it, and see how it ends
-  rook attach loop-k7f3              each iteration of a loop, then the table of its runs
-  rook attach batch-k7f3             each result of a batch, then the table of its tasks
+  rook attach                      what is running, or asks which
+  rook attach k7f3 --from-now      only what happens from now on
+  rook attach k7f3 -q > answer.md  wait for its answer
+  rook attach k7f3 --stop          stop it, and see how it ends
+  rook attach loop-k7f3            each iteration, then the table of its runs
+  rook attach batch-k7f3           each result, then the table of its tasks
 """
 _HEAD = ("", "NAME", "STARTED", "WHAT")
 _LONGEST = 200
@@ -59,6 +59,7 @@ def command(options: AttachOptions, view_options: ViewOptions, run: str | None) 
 
     Without a name it shows what is running, or asks if there is more than one; if nothing is
     running, the last run.
+
     Any number of terminals can attach to a run at once; the agent does not notice. Ctrl-C detaches
     and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
     detach before the run has ended.

@@ -9,8 +9,8 @@ from nightrook.cli.options.parameters import OneOf, argument
 _SHELLS = ("bash", "fish", "zsh")
 _EXAMPLES = """\b
 Examples:
-  eval "$(rook completion bash)"                                   in ~/.bashrc
-  eval "$(rook completion zsh)"                                    in ~/.zshrc, after compinit
+  eval "$(rook completion bash)"    in ~/.bashrc
+  eval "$(rook completion zsh)"     in ~/.zshrc, after compinit
   rook completion fish > ~/.config/fish/completions/rook.fish
 """
 

@@ -36,10 +36,10 @@ _MOST_STRANGE = 100  # unknown lines that are kept to detect their agent
 
 _EXAMPLES = """\b
 Examples:
-  rook decode session.jsonl                  events as JSON lines
-  rook decode k7f3                           the events of a run, with the times of their arrival
-  rook decode --format text session.jsonl    text for people
-  rook decode --summary *.jsonl              one object per file: what happened, what it cost
+  rook decode session.jsonl                events as JSON lines
+  rook decode k7f3                         those of a run, with their times
+  rook decode --format text session.jsonl  text for people
+  rook decode --summary *.jsonl            one object per file, with its cost
   claude -p "hi" --output-format stream-json --verbose | rook decode -
 """
 

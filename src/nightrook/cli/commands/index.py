@@ -1,4 +1,4 @@
-"""`rook index`: the ledger of all calls, shown or made again."""
+"""`rook index`: the ledger of all calls, shown or rebuilt."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ Examples:
 @click.command("index", epilog=_EXAMPLES)
 @takes("index", IndexOptions)
 def command(options: IndexOptions) -> None:
-    """Show where the ledger is and what it holds, or make it again.
+    """Show where the ledger is and what it holds, or rebuild it.
 
     The ledger is a SQLite file with every call that was read. It isn't a cache: calls whose files
     are gone are only there, so include it in backups. --rebuild reads all sessions again, as after

@@ -46,10 +46,10 @@ Examples:
   rook loop --prompt-file TASK.md --signal PHASE_COMPLETE --max-iterations 10
   rook loop "Port the parser" --until DONE --on-limit switch:codex --commit
   rook loop --resume loop-k7f3
-  rook loop --detach --prompt-file TASK.md       prints its name; then: rook attach loop-k7f3
+  rook loop --detach --prompt-file TASK.md    prints its name for rook attach
 \b
-In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_output}} and {{left}}
-are filled in before every iteration.
+Filled in before every iteration: {{iteration}}, {{max_iterations}}, {{left}},
+{{last_answer}} and {{check_output}}.
 """
 
 

@@ -21,10 +21,10 @@ _LONGEST_PROMPT = 50
 _LONGEST_ERROR = 200
 
 
-@click.command("loops", epilog="Example:  rook loops")
+@click.command("loops", epilog="\b\nExamples:\n  rook loops\n  rook loops --json | jq -r .loop")
 @takes("loops", ListOptions)
 def command(options: ListOptions) -> None:
-    """List loops, newest first."""
+    """List the loops, newest first; rook show LOOP shows the runs of one."""
     folders = newest_first(home_folder())
     if options.json:
         for folder in folders:

@@ -1,4 +1,4 @@
-"""`rook replay`: a finished run again, as it happened."""
+"""`rook replay`: a finished run on the screen, at its own pace."""
 
 import math
 import os
@@ -83,7 +83,7 @@ class Pace:
 @takes("replay", ReplayOptions, ViewOptions)
 @argument("run", required=False, completes="runs")
 def command(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
-    """Show a finished run again, as it happened."""
+    """Replay a finished run on the screen, at the pace at which it happened or faster."""
     print_project_settings()
     folder = chosen_run(home_folder(), run)
     pace = Pace(math.inf if options.instant else options.speed)

@@ -30,11 +30,11 @@ _EXAMPLES = """\b
 Examples:
   rook run "Fix the failing tests"
   rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
-  rook run --resume k7f3 "Continue"              or --resume last
-  rook run --detach "Port the parser"            prints its name; then: rook attach
-  rook run --on fleet "Port the parser"          on a machine of your fleet
-  rook run --agent gemini --permission ask "Fix it"      asks over ACP, the only way it can
-  rook run --agent acp "Fix it" -- my-agent --acp        any agent that speaks ACP
+  rook run --resume k7f3 "Continue"        or --resume last
+  rook run --detach "Port the parser"      prints its name for rook attach
+  rook run --on fleet "Port the parser"    on a machine of your fleet
+  rook run --agent gemini --permission ask "Fix it"    asks over ACP
+  rook run --agent acp "Fix it" -- my-agent --acp      any agent with ACP
   git diff | rook run "Review this" -- --append-system-prompt "Be brief."
   rook run < task.md
 """

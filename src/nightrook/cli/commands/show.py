@@ -50,9 +50,9 @@ Examples:
   rook show
   rook show k7f3 --full
   rook show k7f3 | grep ERROR
-  rook show k7f3 --html run.html     one file to keep or to send
+  rook show k7f3 --html run.html    one file to keep or to send
   rook show k7f3 --md > run.md
-  rook show 5a035b45                 a session that rook search or rook runs --sessions found
+  rook show 5a035b45                a session that rook search has found
   rook show 5a035b45 --json | jq '.turns[].cost_usd'
 """
 

@@ -19,10 +19,10 @@ from nightrook.model.text import count
 
 _EXAMPLES = """\b
 Examples:
-  rook trust                      show what the project's file loosens, and ask
-  rook trust --yes                trust it without a question, as in CI
-  rook trust --list               list the files that you trust
-  rook trust --revoke ~/project   stop trusting a project's file
+  rook trust                     show what the file loosens, and ask
+  rook trust --yes               trust it without a question, as in CI
+  rook trust --list              list the files that you trust
+  rook trust --revoke ~/project  stop trusting a project's file
 """
 _NOT_TRUSTED = 1
 

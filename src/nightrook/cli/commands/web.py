@@ -39,7 +39,7 @@ def command(options: WebOptions) -> None:
     """Show all runs in the browser, live, and answer what agents ask.
 
     The page is served to this machine alone, at an address with a secret token. A second `rook web`
-    opens the page of the first. Ctrl-C ends the page; runs and their questions go on without it.
+    opens the page of the first. Ctrl-C ends the page; runs and their questions continue.
     """
     _check(options)
     check_installed()

@@ -10,10 +10,10 @@ from nightrook.config.fleet.options import FleetOptions
 
 _EXAMPLES = """\b
 Examples:
-  rook fleet                                             the machines, and what each runs
+  rook fleet              the machines, and what each runs
   rook fleet demo
   rook fleet drain ada
-  rook fleet ship k7f3                                   what rook run --sink could not send
+  rook fleet ship k7f3    what rook run --sink could not send
   rook fleet init fleet
   rook fleet init fleet --listen 0.0.0.0 --address fleet.example.org
   rook fleet add-worker ada --folder fleet
@@ -40,7 +40,7 @@ def command(options: FleetOptions, action: str, name: str | None) -> None:
     init makes a FOLDER with the file of a NATS server, keys for a boss and for viewers, and, unless
     the server listens on this machine alone, certificates. add-worker makes a key for the machine
     NAME, which may then publish under its own name and pull jobs of its labels and agents;
-    remove-worker ends its connections. A server that runs on this machine learns of it at once.
+    remove-worker ends its connections. A server that runs on this machine is told at once.
     """
     if action in _ALONE:
         if name is not None:
