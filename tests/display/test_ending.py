@@ -21,8 +21,9 @@ from nightrook.model.events import (
     TurnStarted,
     UsageReported,
 )
-from nightrook.model.facts import Facts, LimitKind, PassedLimit
+from nightrook.model.facts import Facts, PassedLimit
 from nightrook.model.fold import fold
+from nightrook.model.limits import LimitKind
 from nightrook.model.records import Record
 from nightrook.model.status import EXIT_CODES, Outcome
 from nightrook.model.verdict import Verdict

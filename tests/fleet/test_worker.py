@@ -3,15 +3,18 @@
 import asyncio
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from nightrook.config.options import LIMIT_OPTIONS
 from nightrook.fleet import messages, subjects
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
 from nightrook.fleet.claims import Lease
-from nightrook.fleet.messages import DrainOrder, Ended, ResendOrder, dump
+from nightrook.fleet.connection import FleetError
+from nightrook.fleet.messages import DrainOrder, Ended, Job, ResendOrder, dump, load
 from nightrook.fleet.nats_server import LocalServer
 from nightrook.fleet.streams import make_queue
 from nightrook.fleet.worker import job_run, worker
@@ -19,6 +22,7 @@ from nightrook.fleet.worker.heartbeat import NameTakenError
 from nightrook.fleet.worker.job_run import JobRun
 from nightrook.fleet.worker.journal import Entry
 from nightrook.fleet.worker.worker import Worker
+from nightrook.model.limits import UNLIMITED, Amounts, LimitKind
 from nightrook.story import follow
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 
@@ -64,11 +68,50 @@ def test_a_worker_refuses_what_its_configuration_does_not_allow(
     assert not (tmp_path / "w1" / "runs").exists()
 
 
-def test_the_lower_limit_of_a_job_and_its_worker_counts(tmp_path: Path) -> None:
-    rights = plan(tmp_path, rights={"max_cost": 2.0, "timeout": 60.0}).rights
-    options = rights.options(job(max_cost=5.0, timeout=10.0), cwd="/", home="/")
-    assert (options.max_cost, options.timeout) == (2.0, 10.0)
-    assert rights.options(job(), cwd="/", home="/").max_cost == 2.0
+KINDS = get_args(LimitKind)
+
+
+def limit(kind: str, most: float) -> Amounts:
+    return replace(UNLIMITED, **{kind: most})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("asked", "allowed", "lower"), [(5, 2, 2), (2, 5, 2), (None, 2, 2), (5, None, 5)]
+)
+def test_each_limit_reaches_the_job_and_the_lower_one_counts_on_its_worker(
+    tmp_path: Path, kind: str, asked: float | None, allowed: float | None, lower: float
+) -> None:
+    options: dict[str, Any] = {} if asked is None else {getattr(LIMIT_OPTIONS, kind): asked}
+    rights = {} if allowed is None else {"limits": limit(kind, allowed)}
+    sent: Job = load(dump(job(**options)), Job)
+    run = plan(tmp_path, rights=rights).rights.options(sent, cwd="/", home="/")
+    assert run.limits == limit(kind, lower)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_limit_ends_a_run_on_its_worker(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    install(tmp_path, "play=budget no-result hang-after-result", monkeypatch)
+    most = {"time": 1.0, "cost": 0.01, "tokens": 1, "turns": 1}
+    rights = {"limits": limit(kind, most[kind])}
+
+    async def work(fleet: Fleet) -> str | None:
+        async with working(server, plan(tmp_path, rights=rights)):
+            run = await finished(fleet, job())
+        verdict = run.folder.verdict()
+        assert verdict is not None
+        passed = verdict.verdict.facts.person.passed_limit
+        return passed.kind if passed else None
+
+    assert on_fleet(server, tmp_path / "home", work) == kind
+
+
+def test_what_works_only_here_does_not_reach_a_worker(tmp_path: Path) -> None:
+    for option in ({"env": {"A": "1"}}, {"worktree": True}, {"resume": "r"}, {"stream": False}):
+        with pytest.raises(FleetError):
+            job(**option)
 
 
 def test_a_boss_is_shown_what_it_writes_itself_without_looking_for_it(
@@ -176,6 +219,12 @@ def test_a_job_of_a_newer_format_is_refused_and_reported(
     assert problem == (
         "a job was not taken: it was written by a newer version of rook: update rook here"
     )
+
+
+def test_the_format_is_sent_and_a_job_of_an_older_one_is_refused() -> None:
+    assert msgspec.json.decode(dump(job()))["format"] == messages.FORMAT
+    with pytest.raises(messages.BadMessageError, match="an older version of rook wrote it"):
+        load(b'{"run": "r", "agent": "claude", "prompt": "x"}', Job)
 
 
 def test_what_an_agent_spent_counts_if_its_worker_fails_after_it(

@@ -28,8 +28,9 @@ from nightrook.model.events import (
     TurnStarted,
     Unreadable,
 )
-from nightrook.model.facts import NOTHING_KNOWN, Facts, LimitKind, PassedLimit, StopReason
+from nightrook.model.facts import NOTHING_KNOWN, Facts, PassedLimit, StopReason
 from nightrook.model.fold import fold
+from nightrook.model.limits import LimitKind
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.status import EXIT_CODES, Outcome

@@ -20,6 +20,7 @@ from nightrook.model.durations import elapsed_s
 from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source, least_certain
+from nightrook.model.limits import UNLIMITED
 from nightrook.model.price import dollars, nano
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
@@ -30,7 +31,6 @@ from nightrook.store.home import home_folder
 from nightrook.story.tasks import task_group
 
 _WATCH_BUDGET_S = 0.25
-_CEILINGS = ("max_cost", "max_tokens", "max_turns", "timeout", "idle_timeout")
 
 
 class CurrentTask(msgspec.Struct):
@@ -305,14 +305,11 @@ def _plan(task: BatchTask, place: tuple[str, int], *, needs_cost: bool) -> LoopP
     """The plan of a task that is a loop: the limits of the task are ceilings of the loop."""
     run, default = task.run, Ceilings()
     plan = LoopPlan(
-        run=replace(run, **dict.fromkeys(_CEILINGS), worktree=False),
+        run=replace(run.with_limits(UNLIMITED), idle_timeout=None, worktree=False),
         goal=Goal(until=task.until, signals=task.signal, checks=task.check),
-        ceilings=Ceilings(
+        ceilings=replace(
+            default.limited_to(run.limits),
             iterations=task.max_iterations or default.iterations,
-            cost_usd=default.cost_usd if run.max_cost is None else run.max_cost,
-            time_s=run.timeout or default.time_s,
-            tokens=run.max_tokens or default.tokens,
-            turns=run.max_turns or default.turns,
         ),
         needs_cost=_needs_cost(run, by_batch=needs_cost),
         worktree=run.worktree,

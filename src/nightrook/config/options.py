@@ -7,10 +7,11 @@ Command-line options, the settings of `rook.toml`, `ROOK_…` variables, shell c
 the man page derive from it. Each struct is what one or several commands receive as one value.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from nightrook.adapter.agent import Permission
 from nightrook.config.option import (
@@ -27,6 +28,7 @@ from nightrook.config.option import (
     Text,
     Texts,
 )
+from nightrook.model.limits import Amounts, Limits
 
 Format = Literal["text", "jsonl", "raw"]
 """Lines for people, records for programs, or the agent's own bytes."""
@@ -52,9 +54,12 @@ OnLimit = Annotated[
 
 _RUN = ("run",)
 
+LIMIT_OPTIONS = Limits(time="timeout", cost="max_cost", tokens="max_tokens", turns="max_turns")
+"""The option of a run for each thing that can be limited."""
 
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a run was asked for, from the command line or a program to the recorder."""
+
+class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Which agent works, what it may do, and what it may use."""
 
     agent: Annotated[
         Name,
@@ -89,15 +94,6 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             strict=("plan", "ask"),
         ),
     ] = None
-    ask_timeout: Annotated[
-        Seconds | None,
-        Flag(
-            help="Deny a tool call that you don't answer within this time.",
-            commands=_RUN,
-            setting=True,
-            loosens="never",
-        ),
-    ] = 300.0
     allow: Annotated[
         Rules,
         Flag(
@@ -107,31 +103,6 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             setting=True,
         ),
     ] = ()
-    stream: Annotated[
-        bool,
-        Flag(
-            help="Show messages as they arrive, or only the agent's plain text.",
-            commands=_RUN,
-            setting=True,
-            strict=(True,),
-        ),
-    ] = True
-    resume: Annotated[
-        Name | None,
-        Flag(
-            help="Continue the session of an earlier run with the same agent: the name of the run, "
-            "last (the newest in this folder), or the agent's own id of the session.",
-            commands=_RUN,
-            metavar="RUN",
-            completes="resumable",
-        ),
-    ] = None
-    cwd: Annotated[
-        Folder, Flag(help="The folder to work in.", metavar="DIRECTORY", completes="folders")
-    ] = "."
-    worktree: Annotated[
-        bool, Flag(help="Work in a separate git worktree, on a new branch.", commands=_RUN)
-    ] = False
     max_cost: Annotated[
         Dollars | None,
         Flag(
@@ -159,14 +130,6 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             loosens="higher",
         ),
     ] = None
-    allow_denials: Annotated[
-        bool,
-        Flag(
-            help="Count the run as a success even if tool calls were denied.",
-            setting=True,
-            strict=(False,),
-        ),
-    ] = False
     max_turns: Annotated[
         Count | None,
         Flag(
@@ -189,6 +152,27 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+
+class PortableOptions(AgentOptions, frozen=True, kw_only=True):
+    """What an agent is asked to do, wherever it runs: a job of a fleet contains it."""
+
+    ask_timeout: Annotated[
+        Seconds | None,
+        Flag(
+            help="Deny a tool call that you don't answer within this time.",
+            commands=_RUN,
+            setting=True,
+            loosens="never",
+        ),
+    ] = 300.0
+    allow_denials: Annotated[
+        bool,
+        Flag(
+            help="Count the run as a success even if tool calls were denied.",
+            setting=True,
+            strict=(False,),
+        ),
+    ] = False
     max_log_size: Annotated[
         Bytes | None,
         Flag(
@@ -197,7 +181,6 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             setting=True,
         ),
     ] = 10_000_000_000
-
     prompt: str | None = None
     stdin: str | None = None
     """Text to add to the prompt, as the agent itself adds what is piped to it."""
@@ -205,11 +188,49 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     """Further arguments for the agent, passed on as they are."""
 
-    env: dict[str, str] = {}
-    """Variables to add to our own environment."""
-
     partial: bool | None = None
     """Whether to ask for messages in pieces; None means only if a budget needs it."""
+
+    @property
+    def limits(self) -> Amounts:
+        """What it may use."""
+        return LIMIT_OPTIONS.map(lambda name: getattr(self, name))
+
+    def with_limits(self, limits: Amounts) -> Self:
+        """The same options with other limits."""
+        return replace(self, **dict(LIMIT_OPTIONS.pairs(limits).values()))
+
+
+class RunOptions(PortableOptions, frozen=True, kw_only=True):
+    """Everything that a run was asked for, from the command line or a program to the recorder."""
+
+    stream: Annotated[
+        bool,
+        Flag(
+            help="Show messages as they arrive, or only the agent's plain text.",
+            commands=_RUN,
+            setting=True,
+            strict=(True,),
+        ),
+    ] = True
+    resume: Annotated[
+        Name | None,
+        Flag(
+            help="Continue the session of an earlier run with the same agent: the name of the run, "
+            "last (the newest in this folder), or the agent's own id of the session.",
+            commands=_RUN,
+            metavar="RUN",
+            completes="resumable",
+        ),
+    ] = None
+    cwd: Annotated[
+        Folder, Flag(help="The folder to work in.", metavar="DIRECTORY", completes="folders")
+    ] = "."
+    worktree: Annotated[
+        bool, Flag(help="Work in a separate git worktree, on a new branch.", commands=_RUN)
+    ] = False
+    env: dict[str, str] = {}
+    """Variables to add to our own environment."""
 
     program: tuple[str, ...] | None = None
     """What to call instead of the agent found on PATH."""
@@ -225,6 +246,12 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     grace: float = 10.0
     """How many seconds an agent may stay silent after its last result before it is ended."""
+
+    @property
+    def portable(self) -> PortableOptions:
+        """Those that mean the same on another machine."""
+        names = PortableOptions.__struct_fields__
+        return PortableOptions(**{name: getattr(self, name) for name in names})
 
 
 class StartOptions(msgspec.Struct, frozen=True, kw_only=True):

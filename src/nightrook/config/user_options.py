@@ -76,6 +76,10 @@ class UserOptions(msgspec.Struct, frozen=True, kw_only=True):
         Dollars | None,
         Flag(help="What a job of a fleet may cost at most here.", setting=True, only_users=True),
     ] = None
+    worker_max_tokens: Annotated[
+        Count | None,
+        Flag(help="How many tokens a job of a fleet may use here.", setting=True, only_users=True),
+    ] = None
     worker_max_turns: Annotated[
         Count | None,
         Flag(help="How many turns a job of a fleet may take here.", setting=True, only_users=True),

@@ -6,21 +6,21 @@ import msgspec
 from msgspec import Meta
 
 from nightrook.adapter.agent import Permission
+from nightrook.config.options import PortableOptions
 from nightrook.fleet.connection import FleetError
 from nightrook.fleet.repository.formats import Shipment
-from nightrook.fleet.subjects import ANY
+from nightrook.fleet.subjects import ANY, TOKEN
 from nightrook.model.questions import Decision
 from nightrook.model.status import Outcome
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo
 
-FORMAT = 1
+FORMAT = 2
 """Goes up when a boss or a worker of an earlier version would misunderstand a message."""
 
 LARGEST = 900 * 1024
 """The most bytes of a message, below what a server takes by default."""
 
 _Token = Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$")]
-_Count = Annotated[int, Meta(ge=1, le=2**53)]
 _Position = Annotated[int, Meta(ge=0, le=2**53)]
 _Dollars = Annotated[float, Meta(ge=0, le=1e9)]
 _Commit = Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
@@ -30,7 +30,7 @@ _Seconds = Annotated[float, Meta(gt=0, lt=1e9)]
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What all messages have."""
 
-    format: int = FORMAT
+    format: int = msgspec.field(default_factory=lambda: FORMAT)  # so that it is always sent
 
 
 class Blob(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,24 +67,9 @@ class Job(Message, frozen=True, kw_only=True, omit_defaults=True):
     claim_sha256: str
     label: _Token
     lease_s: _Seconds
-    agent: _Token
-    via: str | None = None
-    prompt: str
-    stdin: str | None = None
-    model: str | None = None
-    permission: Permission = "agent"
-    allow: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    ask_timeout: _Seconds | None = None
-    allow_denials: bool = False
-    max_cost: _Dollars | None = None
-    max_cost_unchecked: bool = False
-    max_tokens: _Count | None = None
-    max_turns: _Count | None = None
-    timeout: _Seconds | None = None
-    idle_timeout: _Seconds | None = None
-    max_log_size: _Count | None = None
-    partial: bool | None = None
+    options: PortableOptions
+    """What the agent is asked to do."""
+
     repository: RepositoryPlan | None = None
     budget: _Token | None = None
     """The budget that it was reserved from."""
@@ -94,6 +79,20 @@ class Job(Message, frozen=True, kw_only=True, omit_defaults=True):
 
     submitted_at: float = 0.0
     boss_version: str = ""
+
+    def __post_init__(self) -> None:
+        if not TOKEN.fullmatch(self.options.agent):  # it is a part of subjects
+            raise ValueError("not the name of an agent")
+
+    @property
+    def agent(self) -> str:
+        """The agent that it needs."""
+        return self.options.agent
+
+    @property
+    def permission(self) -> Permission:
+        """What the agent may do."""
+        return self.options.permission or "agent"
 
     @property
     def public(self) -> "Job":
@@ -251,6 +250,8 @@ def load(data: bytes, kind: type[_Kind] | Any) -> _Kind:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         if _format_of(data) > FORMAT:
             raise _newer() from error
+        if 0 < _format_of(data) < FORMAT:
+            raise BadMessageError("an older version of rook wrote it: update rook there") from error
         raise BadMessageError("the message cannot be read") from error
     if getattr(message, "format", FORMAT) > FORMAT:
         raise _newer()
@@ -258,7 +259,7 @@ def load(data: bytes, kind: type[_Kind] | Any) -> _Kind:
 
 
 class _Format(msgspec.Struct):
-    format: int = FORMAT
+    format: int = 1  # the first version did not send it
 
 
 class _Claim(msgspec.Struct):

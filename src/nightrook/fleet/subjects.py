@@ -57,7 +57,7 @@ WHOLE_WORKER = "_"
 _LOGS = frozenset(get_args(ShippedLog))
 _MOMENTS = frozenset(get_args(Moment))
 _LONGEST_ATTEMPT = 6
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class EventSubject(NamedTuple):
@@ -79,7 +79,7 @@ class BadNameError(NightrookError):
 
 def token(name: str) -> str:
     """Return a name that can be one part of a subject, or raise."""
-    if _TOKEN.fullmatch(name) is None:
+    if TOKEN.fullmatch(name) is None:
         raise BadNameError(name)
     return name
 

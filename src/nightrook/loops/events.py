@@ -8,6 +8,7 @@ import msgspec
 from nightrook.loops.plan import Ceilings
 from nightrook.model import events
 from nightrook.model.ledger import Source
+from nightrook.model.limits import LimitKind
 from nightrook.model.status import LoopEnd, Outcome
 from nightrook.model.text import cut
 
@@ -17,7 +18,7 @@ CANNOT_EXECUTE, NOT_FOUND = 126, 127
 CheckStop = Literal["timed_out", "interrupted"]
 """Why a check was ended before its result was known."""
 
-CeilingName = Literal["iterations", "time", "cost", "tokens", "turns"]
+CeilingName = Literal["iterations", LimitKind]
 
 Step = Literal["finish", "continue", "wait", "switch"]
 

@@ -61,6 +61,7 @@ from nightrook.loops.state import (
 from nightrook.loops.storage import LoopFolder
 from nightrook.loops.waiting import obey_stop_requests, wait_until
 from nightrook.model.errors import NightrookError
+from nightrook.model.limits import UNLIMITED, Limits, left, lowest
 from nightrook.model.safe import safe_line
 from nightrook.model.sentences import interrupted_by
 from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
@@ -115,7 +116,9 @@ class Progress:
             yield event
 
 
-_SHORTEST_RUN_S = 1.0
+_LEAST: Limits[float] = Limits(time=1.0, cost=0.0, tokens=1, turns=1)
+"""What a run may use at least, whatever is left of the ceilings: only money can be used up."""
+
 _LONGEST_OUTPUT = 2000
 _UNCHECKED = frozenset({"interrupted", "not_started"})
 
@@ -242,8 +245,9 @@ class Iterations:
 
     def _request(self, pending: PendingRun) -> RunRequest:
         ceilings, state = self._plan.ceilings, self._progress.state
-        time_left = ceilings.time_s - self._progress.elapsed_s
-        allowed = self._plan.iteration_s
+        limits = left(ceilings.limits, state.used(self._progress.elapsed_s), least=_LEAST)
+        if (iteration_s := self._plan.iteration_s) is not None:
+            limits = lowest(limits, replace(UNLIMITED, time=max(_LEAST.time, iteration_s)))
         prompt = prompt_for(
             self._plan,
             self._effects.prompt(),
@@ -253,12 +257,8 @@ class Iterations:
             left=_left(self._plan, state),
         )
         options = replace(
-            _options_for(self._plan, pending.agent, state),
+            _options_for(self._plan, pending.agent, state).with_limits(limits),
             prompt=prompt,
-            max_cost=max(0.0, ceilings.cost_usd - state.spent_usd),
-            max_tokens=max(1, ceilings.tokens - state.tokens),
-            max_turns=max(1, ceilings.turns - state.turns),
-            timeout=max(_SHORTEST_RUN_S, min(time_left, allowed or time_left)),
             loop=(self._loop, pending.id),
         )
         return RunRequest(pending=pending, options=options)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from nightrook.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
 from nightrook.config.run_fields import flat, with_run
+from nightrook.model.limits import Amounts, Limits
 from nightrook.runs.git.repository import Repository
 
 
@@ -39,6 +40,20 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 10.0
     tokens: int = 50_000_000
     turns: int = 1000
+
+    @property
+    def limits(self) -> Amounts:
+        """The ceilings of what its runs use together."""
+        return _CEILINGS.map(lambda field: getattr(self, field))
+
+    def limited_to(self, limits: Amounts) -> "Ceilings":
+        """The same ceilings, but for the limits that are given."""
+        given = _CEILINGS.pairs(limits).values()
+        return replace(self, **{field: most for field, most in given if most is not None})
+
+
+_CEILINGS = Limits(time="time_s", cost="cost_usd", tokens="tokens", turns="turns")
+"""The ceiling for each thing that can be limited."""
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,13 +158,10 @@ def load_plan(data: bytes) -> LoopPlan:
     return make_plan(**msgspec.json.decode(data, type=dict[str, Any]))
 
 
-CEILINGS = {
-    "max_iterations": "iterations",
-    "max_time": "time_s",
-    "max_cost": "cost_usd",
-    "max_tokens": "tokens",
-    "max_turns": "turns",
-}
+_LOOP_LIMITS = Limits(time="max_time", cost="max_cost", tokens="max_tokens", turns="max_turns")
+"""The option of a loop for each thing that can be limited; `timeout` is that of an iteration."""
+
+CEILINGS = {"max_iterations": "iterations", **dict(_LOOP_LIMITS.pairs(_CEILINGS).values())}
 """The options that are ceilings, and the fields of `Ceilings` that they set."""
 
 

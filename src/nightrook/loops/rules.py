@@ -14,6 +14,7 @@ from nightrook.loops.events import CeilingName, Decision
 from nightrook.loops.plan import Ceilings, LoopPlan
 from nightrook.loops.retries import after_failure, after_limit, before_quota
 from nightrook.loops.state import Attempt, Check, LoopState, Moment
+from nightrook.model.limits import Limits
 from nightrook.model.sentences import interrupted_by
 from nightrook.model.text import count, one_line
 
@@ -261,40 +262,26 @@ class ReachedCeiling(msgspec.Struct, frozen=True):
     """The option that doubles it, such as `--max-iterations 40`."""
 
 
+_WORDS: Limits[Callable[[float, float], tuple[str, str]]] = Limits(
+    time=lambda most, _: (f"{most:.0f} s", f"--max-time {2 * most:.0f}s"),
+    cost=lambda most, higher: (f"${most:g}", f"--max-cost {higher:.2f}"),
+    tokens=lambda most, higher: (count(int(most), "token"), f"--max-tokens {higher:.0f}"),
+    turns=lambda most, higher: (count(int(most), "turn"), f"--max-turns {higher:.0f}"),
+)
+"""Each ceiling in words, and the option that sets a higher one."""
+
+
 def reached_ceilings(
     ceilings: Ceilings, state: LoopState, elapsed_s: float
 ) -> list[ReachedCeiling]:
     """The ceilings that a loop has reached after it has run for so long."""
-    rows = (
-        (state.iterations >= ceilings.iterations, _iterations(ceilings)),
-        (elapsed_s >= ceilings.time_s, _time(ceilings)),
-        (state.spent_usd >= ceilings.cost_usd, _cost(ceilings, state)),
-        (state.tokens >= ceilings.tokens, _tokens(ceilings, state)),
-        (state.turns >= ceilings.turns, _turns(ceilings, state)),
-    )
-    return [ceiling for is_reached, ceiling in rows if is_reached]
-
-
-def _iterations(ceilings: Ceilings) -> ReachedCeiling:
-    most = ceilings.iterations
-    return ReachedCeiling("iterations", count(most, "iteration"), f"--max-iterations {2 * most}")
-
-
-def _time(ceilings: Ceilings) -> ReachedCeiling:
-    most = ceilings.time_s
-    return ReachedCeiling("time", f"{most:.0f} s", f"--max-time {2 * most:.0f}s")
-
-
-def _cost(ceilings: Ceilings, state: LoopState) -> ReachedCeiling:
-    higher = 2 * max(ceilings.cost_usd, state.spent_usd)
-    return ReachedCeiling("cost", f"${ceilings.cost_usd:g}", f"--max-cost {higher:.2f}")
-
-
-def _tokens(ceilings: Ceilings, state: LoopState) -> ReachedCeiling:
-    higher = 2 * max(ceilings.tokens, state.tokens)
-    return ReachedCeiling("tokens", count(ceilings.tokens, "token"), f"--max-tokens {higher}")
-
-
-def _turns(ceilings: Ceilings, state: LoopState) -> ReachedCeiling:
-    higher = 2 * max(ceilings.turns, state.turns)
-    return ReachedCeiling("turns", count(ceilings.turns, "turn"), f"--max-turns {higher}")
+    reached = []
+    if state.iterations >= (most := ceilings.iterations):
+        words = count(most, "iteration")
+        reached.append(ReachedCeiling("iterations", words, f"--max-iterations {2 * most}"))
+    both = ceilings.limits.pairs(state.used(elapsed_s))
+    for kind, ((allowed, used), words_for) in both.pairs(_WORDS).items():
+        if allowed is not None and used is not None and used >= allowed:
+            limit, higher = words_for(allowed, 2 * max(allowed, used))
+            reached.append(ReachedCeiling(kind, limit, higher))
+    return reached

@@ -10,6 +10,7 @@ from nightrook.model.durations import elapsed_s
 from nightrook.model.ending import Ending
 from nightrook.model.events import ErrorKind
 from nightrook.model.ledger import Source, least_certain
+from nightrook.model.limits import Amounts, Limits
 from nightrook.model.price import dollars, nano
 from nightrook.model.status import LoopEnd, Outcome
 
@@ -264,6 +265,10 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         """How certain the sum of the costs is."""
         reports = (attempt.report for attempt in self.attempts)
         return least_certain(r.cost_source for r in reports if r.spent_usd is not None)
+
+    def used(self, elapsed_s: float) -> Amounts:
+        """What it has used of its ceilings after it has run for so long."""
+        return Limits(time=elapsed_s, cost=self.spent_usd, tokens=self.tokens, turns=self.turns)
 
     @property
     def tokens(self) -> int:

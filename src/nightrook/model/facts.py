@@ -18,10 +18,10 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from nightrook.model.limits import LimitKind
 from nightrook.model.stuck_detection import Suspicion
 
 StopReason = Literal["interrupted", "timed_out", "over_budget", "limited", "stuck", "finished"]
-LimitKind = Literal["cost", "tokens", "turns", "time"]
 OWN_LIMITS: dict[str | None, LimitKind] = {"max_turns": "turns", "max_budget": "cost"}
 """The reasons an agent reports when it stopped at a limit of its own."""
 

@@ -1,12 +1,23 @@
 """Decides when a run must be stopped, and which limits cannot be enforced."""
 
+from collections.abc import Callable
+
 from nightrook.adapter.agent import Agent
 from nightrook.config.options import RunOptions
 from nightrook.model.errors import NightrookError
 from nightrook.model.facts import PassedLimit, StopReason
+from nightrook.model.limits import Limits
 from nightrook.model.state import RunState
 
 _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
+
+_USED: Limits[Callable[[RunState], float | None]] = Limits(
+    time=lambda _: None,  # its recorder, or a timer, ends it
+    cost=lambda state: state.ledger.spent_usd,
+    tokens=lambda state: state.ledger.tokens.total,
+    turns=lambda state: state.ledger.steps,
+)
+"""How much a run has used of each thing that can be limited; None if that is unknown."""
 
 
 def reason_to_stop(
@@ -39,20 +50,17 @@ def passed_limit(
 
     With `needs_cost`, a cost that is unknown counts as one that passed its limit.
     """
-    ledger = state.ledger
     if timed_out:
         return PassedLimit(kind="time", allowed=options.timeout)
-    spent = ledger.spent_usd if options.max_cost is not None else None
-    # guards: max-cost
-    if options.max_cost is not None and spent is not None and spent > options.max_cost:
-        return PassedLimit(kind="cost", used=spent, allowed=options.max_cost)
-    if needs_cost and spent is None and ledger.has_usage:  # guards: unknown-price-stops
-        return PassedLimit(kind="cost", allowed=options.max_cost)
-    # guards: max-tokens
-    if options.max_tokens is not None and ledger.tokens.total > options.max_tokens:
-        return PassedLimit(kind="tokens", used=ledger.tokens.total, allowed=options.max_tokens)
-    if options.max_turns is not None and ledger.steps > options.max_turns:
-        return PassedLimit(kind="turns", used=ledger.steps, allowed=options.max_turns)
+    for kind, (allowed, used_of) in options.limits.pairs(_USED).items():
+        if allowed is None:
+            continue
+        used = used_of(state)
+        if used is not None and used > allowed:  # guards: limits
+            return PassedLimit(kind=kind, used=used, allowed=allowed)
+        is_unknown = used is None and kind == "cost" and needs_cost and state.ledger.has_usage
+        if is_unknown:  # guards: unknown-price-stops
+            return PassedLimit(kind=kind, allowed=allowed)
     return None
 
 

@@ -11,6 +11,7 @@ from nightrook import agents
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.terminal.output import say
 from nightrook.config.fleet.options import WorkerOptions
+from nightrook.config.options import LIMIT_OPTIONS
 from nightrook.config.user_settings import fleet_credentials, worker_settings
 from nightrook.fleet.accounts.check import Finding, check_machine, check_server
 from nightrook.fleet.accounts.credentials import Credentials, chosen_fleet
@@ -63,9 +64,7 @@ def _plan(options: WorkerOptions, credentials: Credentials | None) -> WorkerPlan
         agents=_installed(chosen),
         permissions=tuple(settings["permissions"]),
         allow_args=settings["args"],
-        max_cost=settings["max_cost"],
-        max_turns=settings["max_turns"],
-        timeout=settings["timeout"],
+        limits=LIMIT_OPTIONS.map(lambda name: settings[name]),
     )
     home = home_folder() / _WORKERS / name
     keep = Keep(settings["keep"], settings["keep_size"])

@@ -24,6 +24,7 @@ from nightrook.loops.plan import Ceilings, LoopPlan
 from nightrook.loops.state import Attempt, Check
 from nightrook.model.durations import duration
 from nightrook.model.ledger import Money
+from nightrook.model.limits import Limits
 from nightrook.model.safe import safe_line
 from nightrook.model.status import LoopEnd, Outcome
 from nightrook.model.text import count, cut, one_line, suggested
@@ -189,10 +190,13 @@ def goal(plan: LoopPlan) -> str:
 
 def ceilings(most: Ceilings) -> str:
     """All ceilings of a loop."""
-    return (
-        f"{count(most.iterations, 'iteration')} · {duration(most.time_s)} · ${most.cost_usd:g} · "
-        f"{_large(most.tokens)} tokens · {count(most.turns, 'turn')}"
+    limits = Limits(
+        time=duration(most.time_s),
+        cost=f"${most.cost_usd:g}",
+        tokens=f"{_large(most.tokens)} tokens",
+        turns=count(most.turns, "turn"),
     )
+    return " · ".join((count(most.iterations, "iteration"), *limits.values()))
 
 
 def ending(end: LoopEnd, reason: str, paint: Paint) -> str:

@@ -19,6 +19,7 @@ from nightrook.fleet.boss.submit import NoMoneyError, next_attempt, submit
 from nightrook.fleet.connection import Address, Connection, connected
 from nightrook.fleet.messages import Job
 from nightrook.fleet.streams import make_streams
+from nightrook.model.limits import UNLIMITED, lowest
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 from nightrook.runs.attached import AttachedRun
@@ -110,8 +111,9 @@ class FleetRun:
                 raise NoMoneyError(f"the budget {self.job.budget!r} is used up")
             if budget.left > 0:
                 share = budget.left / max(1, self._shares - budget.open)
-                own = self.job.max_cost
-                return replace(self.job, max_cost=share if own is None else min(own, share))
+                options = self.job.options
+                limits = lowest(options.limits, replace(UNLIMITED, cost=share))
+                return replace(self.job, options=options.with_limits(limits))
             await asyncio.sleep(_HOLD_LOOK_S)
 
     @property

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from nats.js import errors as js_errors
 
 from nightrook import agents
+from nightrook.config.options import PortableOptions
 from nightrook.fleet import subjects
 from nightrook.fleet.connection import Connection, FleetError, ServerAwayError, shown_url
 from nightrook.fleet.messages import Claimed, Job, load
@@ -61,13 +62,13 @@ def make_folder(home: Path, state: FleetState) -> RunFolder:
     info = RunInfo(
         name=folder_name(job),
         agent=job.agent if agents.is_known(job.agent) else None,
-        via=job.via,
+        via=job.options.via,
         command=[job.agent],
         cwd="/",
-        prompt=job.prompt,
-        model=job.model,
+        prompt=job.options.prompt or "",
+        model=job.options.model,
         permission=job.permission,
-        allow_denials=job.allow_denials,
+        allow_denials=job.options.allow_denials,
         started_at=job.submitted_at,
         loop=job.part_of[0] if job.part_of else None,
         iteration=job.part_of[1] if job.part_of else None,
@@ -153,8 +154,12 @@ async def _shipped(connection: Connection, run: str) -> Job | None:
         claim_sha256=_NO_CLAIM,
         label=subjects.ANY,
         lease_s=_NO_LEASE_S,
-        agent=claimed.info.agent or "unknown",
-        prompt=claimed.info.prompt or "",
+        options=PortableOptions(
+            agent=claimed.info.agent or "unknown",
+            prompt=claimed.info.prompt or "",
+            permission="agent",
+            max_log_size=None,
+        ),
         submitted_at=claimed.info.started_at,
     )
 

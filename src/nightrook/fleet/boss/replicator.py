@@ -120,7 +120,7 @@ class Replicator:
         subject = subjects.events_of(self.job.run, self.job.attempt)
         reader = Reader(self._connection, subjects.EV, subject, after=state.seq)
         questions = RemoteQuestions(self._order, self.folder, self.job.attempt)
-        with Mirror(self.folder, self.job.max_log_size) as mirror:
+        with Mirror(self.folder, self.job.options.max_log_size) as mirror:
             self._copy = copy = Replica(self.folder, state, reader, mirror, questions)
             self._wake(is_pushed=True)
             await questions.open(asks=self.job.permission == "ask")

@@ -54,6 +54,8 @@ def job_of(
         raise FleetError("on a fleet, every run has a folder of its own: leave out --worktree")
     if not options.stream:
         raise FleetError("a fleet needs the agent's messages: leave out --no-stream")
+    if options.env:
+        raise FleetError("on a fleet, an agent has the environment of its machine: leave out env")
     claim = secrets.token_hex(16)
     return Job(
         run="_",
@@ -61,24 +63,7 @@ def job_of(
         claim_sha256=hashlib.sha256(claim.encode()).hexdigest(),
         label=label or subjects.ANY,
         lease_s=lease_s,
-        agent=options.agent,
-        via=options.via,
-        prompt=options.prompt or "",
-        stdin=options.stdin,
-        model=options.model,
-        permission=options.permission or "agent",
-        allow=options.allow,
-        args=options.args,
-        ask_timeout=options.ask_timeout,
-        allow_denials=options.allow_denials,
-        max_cost=options.max_cost,
-        max_cost_unchecked=options.max_cost_unchecked,
-        max_tokens=options.max_tokens,
-        max_turns=options.max_turns,
-        timeout=options.timeout,
-        idle_timeout=options.idle_timeout,
-        max_log_size=options.max_log_size,
-        partial=options.partial,
+        options=options.portable,
         budget=budget,
         part_of=part_of or options.loop,
         boss_version=__version__,
@@ -123,7 +108,7 @@ async def submit(
 
 async def _reserved(connection: Connection, job: Job) -> None:
     if job.budget is not None and not await Budgets(connection).reserve(
-        job.budget, job.id, job.max_cost or 0.0
+        job.budget, job.id, job.options.max_cost or 0.0
     ):
         raise NoMoneyError(f"the budget {job.budget!r} has not enough left for this run")
 
