@@ -234,7 +234,7 @@ class Memory:
         """
         known, size = self._ended_size
         size += sum(map(len, islice(reversed(self.ended), len(self.ended) - known)))
-        if len(self.ended) > 2 * _MOST_CALLS:
+        if len(self.ended) > 2 * _MOST_CALLS:  # guards: ended-calls-bounded
             self.ended = dict.fromkeys(islice(self.ended, len(self.ended) - _MOST_CALLS, None))
             size = sum(map(len, self.ended))
         if size > _MOST_SIZE:
