@@ -1,4 +1,4 @@
-"""What is worth a note beside the log of a CI job: failures, and denials with their rule."""
+"""Annotations beside the log of a CI job: failures, and denials with their rule."""
 
 from typing import Literal, NamedTuple
 
@@ -7,7 +7,7 @@ from nightrook.model.safe import defused, safe_line
 from nightrook.model.text import count, one_line, suggested
 
 MOST = 10
-"""How many annotations a report has at most: GitHub shows ten of each level for a step."""
+"""The most annotations of a report: GitHub shows ten of each level for a step."""
 
 _LONGEST_TITLE = 100
 _LONGEST_MESSAGE = 500

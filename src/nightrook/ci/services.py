@@ -39,7 +39,7 @@ class Service(NamedTuple):
     variable: str
     writer: Callable[[Environment], Writer] | None = None
     has_headings: bool = False
-    """Whether a line that begins with `---`, `+++` or `~~~` is a command."""
+    """True if a line that begins with `---`, `+++` or `~~~` is a command."""
 
 
 def _github(environ: Environment) -> Writer:
@@ -78,7 +78,7 @@ def services_of(environ: Environment) -> list[Service]:
 
 
 def writer_of(environ: Environment) -> Writer | None:
-    """What writes for the service of this job; None where that is none of those with a writer."""
+    """Make the writer for the service of this job; None if that has no writer."""
     for service in SERVICES:
         if service.writer is not None and environ.get(service.variable) == "true":
             return service.writer(environ)

@@ -70,7 +70,7 @@ async def _receive(connection: Connection, blob: Blob, file: BinaryIO) -> None:
 
 
 def _name(key: bytes) -> str:
-    """Where the parts are: the name does not give away the key."""
+    """The name of the parts, which does not give away the key."""
     return hashlib.sha256(key).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Who holds a job of a fleet, and for how long the other side must believe it.
+"""The claim on a job: which worker holds it, and for how long everyone must believe that.
 
 Theory of operation
 -------------------
@@ -44,7 +44,7 @@ import time
 from collections.abc import Callable
 
 BEAT_S = 1.0
-"""How often a worker beats."""
+"""The time between two beats of a worker."""
 
 SILENT_S = 3.0
 """Three beats: a worker that was not heard of for this long is presumed lost."""
@@ -56,7 +56,7 @@ UNCLAIMED_S = 20.0
 """A job that was passed to a worker, but was not claimed in this time, is lost."""
 
 LEASE_S = 15.0
-"""For how long a worker may be silent before its runs are lost, unless the user says otherwise."""
+"""The time that a worker may be silent before its runs are lost, if the user gives no other."""
 
 STOP_AFTER, KILL_AFTER = 0.6, 0.8
 """The parts of a lease after which a worker that is not heard stops and kills its agents."""
@@ -79,13 +79,13 @@ class Lease:
 
     @property
     def silent_s(self) -> float:
-        """For how long the server may not have heard of this worker."""
+        """The time for which the server may not have heard of this worker."""
         return self._now() - self._heard_at
 
     def must_stop(self, lease_s: float) -> bool:
-        """Whether an agent with this lease has to stop now."""
+        """Return whether an agent with this lease has to stop now."""
         return self.silent_s > lease_s * STOP_AFTER
 
     def must_kill(self, lease_s: float) -> bool:
-        """Whether an agent with this lease has to be killed now."""
+        """Return whether an agent with this lease has to be killed now."""
         return self.silent_s > lease_s * KILL_AFTER

@@ -22,7 +22,7 @@ from nightrook.fleet import subjects
 from nightrook.model.errors import NightrookError
 
 REQUEST_S = 5.0
-"""How long the server may take to confirm what was published."""
+"""The time that the server may take to confirm a message."""
 
 VIEWER = "viewer"
 """The name of those who only look."""
@@ -76,12 +76,12 @@ class Address:
 
     @property
     def only_reads(self) -> bool:
-        """Whether it is a viewer, who can make neither streams nor consumers."""
+        """True for a viewer, who can make neither streams nor consumers."""
         return self.user == VIEWER
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server is on this machine."""
+        """True if the server is on this machine."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
     def tls(self) -> ssl.SSLContext | None:
@@ -98,7 +98,7 @@ class _Problem(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What the server answers: the number of the stored message, or why it is not stored."""
+    """An answer of the server: the number of the stored message, or why it is not stored."""
 
     seq: int = 0
     error: _Problem | None = None
@@ -160,12 +160,12 @@ class Connection:
 
     @property
     def is_up(self) -> bool:
-        """Whether the server is connected now."""
+        """True while the server is connected."""
         return self.client.is_connected
 
     @property
     def reconnects(self) -> int:
-        """How often the connection was lost and came back."""
+        """The number of times that the connection was lost and came back."""
         return self.client.stats["reconnects"]
 
     async def publish(

@@ -1,4 +1,4 @@
-"""What boss and workers write to each other, as JSON: every field is checked when it is read."""
+"""The messages of boss and workers, as JSON: every field is checked when it is read."""
 
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -28,7 +28,7 @@ _Seconds = Annotated[float, Meta(gt=0, lt=1e9)]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What all messages have."""
+    """The base of all messages."""
 
     format: int = msgspec.field(default_factory=lambda: FORMAT)  # so that it is always sent
 
@@ -126,18 +126,18 @@ End = Literal["ran", "refused", "returned"]
 
 
 class Ended(Message, frozen=True, kw_only=True, omit_defaults=True):
-    """How an attempt ended on its worker: the last message, after all chunks."""
+    """The end of an attempt on its worker: the last message, after all chunks."""
 
     claim: str = ""
     end: End = "ran"
     reason: str | None = None
-    """Why it was refused or returned."""
+    """The reason why it was refused or returned."""
 
     info: RunInfo | None = None
     exit: ExitInfo | None = None
     verdict: VerdictInfo | None = None
     sizes: dict[str, _Position] = {}
-    """How many bytes each log has: all of them were sent before."""
+    """The bytes of each log: all of them were sent before."""
 
     account: str | None = None
     limits: dict[str, float] = {}
@@ -154,7 +154,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Beat(Message, frozen=True, kw_only=True, omit_defaults=True):
-    """What a worker reports every second."""
+    """A report of a worker, sent every second."""
 
     instance: str
     version: str = ""
@@ -172,7 +172,7 @@ class Beat(Message, frozen=True, kw_only=True, omit_defaults=True):
     """The newest commits of users' repositories that it has, with all that they need."""
 
     def takes(self, label: str, agent: str) -> bool:
-        """Whether it pulls such jobs."""
+        """Return whether it pulls such jobs."""
         return not self.draining and agent in self.agents and label in (*self.labels, ANY)
 
 
@@ -213,7 +213,7 @@ Order = StopOrder | AnswerOrder | ResendOrder | DrainOrder
 
 
 class Settlement(Message, frozen=True, kw_only=True, omit_defaults=True):
-    """How an attempt ended, for good: stored once; `lost` may be replaced once."""
+    """The final end of an attempt: stored once; `lost` may be replaced once."""
 
     status: Outcome
     sentence: str = ""

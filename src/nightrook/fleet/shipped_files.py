@@ -1,4 +1,4 @@
-"""Which file of a run folder each shipped log is: no name comes from outside."""
+"""The file of each shipped log in a run folder: no name comes from outside."""
 
 from nightrook.fleet.subjects import ShippedLog
 from nightrook.store import file_names

@@ -39,7 +39,7 @@ _FIRST_RETRY_S, _LAST_RETRY_S = 0.1, 5.0
 
 
 class Attempt(NamedTuple):
-    """Whose chunks these are."""
+    """The attempt that chunks belong to."""
 
     worker: str
     run: str
@@ -70,7 +70,7 @@ class Shipper:
         self.attempt = attempt
         self.positions: dict[ShippedLog, int] = dict(positions or {})
         self.problem: str | None = None
-        """Why nothing can be sent now; None if all is well."""
+        """The reason why nothing can be sent now; None if all is well."""
         self._connection = connection
         self._paths = {log: folder / name for log, name in FILES.items()}
         self._subjects = {log: subjects.log(*attempt, log) for log in FILES}
@@ -86,11 +86,11 @@ class Shipper:
 
     @property
     def behind(self) -> int:
-        """How many bytes the server does not have yet."""
+        """The number of bytes that the server does not have yet."""
         return sum(size - self.positions.get(log, 0) for log, size in self.sizes().items())
 
     def sizes(self) -> dict[ShippedLog, int]:
-        """How many bytes each log has now."""
+        """Measure each log."""
         found = {}
         for log in FILES:
             if (fd := self._file(log)) is not None:

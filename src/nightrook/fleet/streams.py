@@ -10,7 +10,7 @@ from nightrook.fleet.claims import UNCLAIMED_S
 from nightrook.fleet.connection import Connection, FleetError
 
 DEDUPE_S = 600.0
-"""For how long the server stores a message with the same id only once."""
+"""The time in which the server stores a message with the same id only once."""
 
 _GB = 1024**3
 _DAY_S = 86_400.0

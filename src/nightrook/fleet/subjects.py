@@ -43,10 +43,10 @@ ShippedLog = Literal[
     "bundle",
     "files",
 ]
-"""What of a run folder leaves a worker, by position."""
+"""The files of a run folder that leave a worker, by position."""
 
 Moment = Literal["claimed", "started", "ended"]
-"""What a worker reports once about an attempt, as JSON."""
+"""A report that a worker makes once about an attempt, as JSON."""
 
 OFFSET = "Rook-Offset"
 """The header with the position of a chunk in its log."""
@@ -61,7 +61,7 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class EventSubject(NamedTuple):
-    """What the subject of a log or a moment says."""
+    """The parts of the subject of a log or a moment."""
 
     worker: str
     run: str
@@ -92,7 +92,7 @@ def machine_name() -> str:
 
 
 def job(label: str, agent: str, run: str, attempt: int) -> str:
-    """Where an attempt waits for a worker with that label and agent."""
+    """The subject of an attempt that waits for a worker with that label and agent."""
     return f"job.{token(label)}.{token(agent)}.{token(run)}.{attempt:d}"
 
 
@@ -132,7 +132,7 @@ def claims_of(run: str) -> str:
 
 
 def read_event(subject: str) -> EventSubject | None:
-    """What the subject of a log or a moment says; None if rook publishes nothing there."""
+    """Read the subject of a log or a moment; None if rook publishes nothing there."""
     parts = subject.split(".")
     if len(parts) != 5 or parts[0] != "ev":
         return None

@@ -1,4 +1,4 @@
-"""Who learns that a run, a loop or a batch has ended: a command, services, the desktop.
+"""Notifications that a run, a loop or a batch has ended: to a command, services, the desktop.
 
 It reads reports, which `display` makes of a run's state.
 """

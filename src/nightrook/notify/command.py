@@ -11,13 +11,13 @@ from nightrook.model.text import first_line
 from nightrook.process.guarded_command import GuardedEnd, run_guarded
 
 MOST_S = 60.0
-"""How long the command may take."""
+"""The time that the command may take."""
 
 _LONGEST_PROBLEM = 200
 
 
 class CommandEnd(NamedTuple):
-    """What the command wrote, and what went wrong."""
+    """The output of the command, and what went wrong."""
 
     output: str
     problem: str | None
@@ -40,7 +40,7 @@ def run_command(command: str, report: Report) -> CommandEnd:
 
 
 def environment(report: Report) -> dict[str, str]:
-    """What the command finds in its environment, beside ours."""
+    """The variables that the command finds in its environment, beside ours."""
     took = report.duration_s
     return {
         **variables(report),

@@ -5,10 +5,10 @@ from nightrook.display.reports.report import Report
 
 
 def title(report: Report) -> str:
-    """What ended, and how."""
+    """The kind, the name and the status of what ended."""
     return f"rook {report.kind} {report.name}: {status(report.status)}"
 
 
 def body(report: Report) -> str:
-    """What it took and what it cost."""
+    """Its duration, cost and other figures."""
     return " · ".join(facts(report)) or "no details"

@@ -24,7 +24,7 @@ _LONGEST_PROBLEM = 200
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What is sent, and where."""
+    """A message, and the addresses that it is sent to."""
 
     urls: tuple[str, ...]
     title: str
@@ -32,7 +32,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def is_installed() -> bool:
-    """Whether messages can be sent."""
+    """Return whether messages can be sent."""
     return find_spec("apprise") is not None
 
 

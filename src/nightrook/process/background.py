@@ -16,7 +16,7 @@ Report = TypeVar("Report")
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process in the background reports once: how its work started, or why it did not."""
+    """The one report of the process in the background: how its work started, or why it did not."""
 
     report: msgspec.Raw = msgspec.Raw(b"null")
     error: str | None = None
@@ -110,7 +110,7 @@ def _leave_terminal() -> None:
 
 
 def _is_inherited(number: int) -> bool:
-    """Whether a descriptor was inherited; those that Python opens are not inheritable."""
+    """Return whether a descriptor was inherited; those that Python opens are not inheritable."""
     try:
         return os.get_inheritable(number)
     except OSError:

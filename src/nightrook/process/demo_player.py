@@ -13,5 +13,5 @@ def player_command() -> tuple[str, ...]:
 
 
 def is_played(program: Sequence[str] | None) -> bool:
-    """Whether a run was played by it, in this installation or another one."""
+    """Return whether a run was played by it, in this installation or another one."""
     return Path(program[-1]).parts[-len(_PLAYER) :] == _PLAYER if program else False

@@ -76,7 +76,7 @@ class FolderWatch:
             self._libc.inotify_rm_watch(self._fd, number)
 
     def read(self) -> set[Change]:
-        """What has changed since the last call."""
+        """Return the changes since the last call."""
         changes: set[Change] = set()
         while True:
             try:
@@ -124,7 +124,7 @@ class PolledFolderWatch:
 
     @property
     def pause_s(self) -> float:
-        """How long to wait before the next look: less while something changes."""
+        """The time until the next look: less while something changes."""
         is_busy = time.monotonic() - self._changed_at < _QUICK_FOR_S
         return _QUICK_S if is_busy else _SLOW_S
 
@@ -141,7 +141,7 @@ class PolledFolderWatch:
         self._seen.pop(folder, None)
 
     def read(self) -> set[Change]:
-        """What has changed since the last call."""
+        """Return the changes since the last call."""
         changes: set[Change] = set()
         for folder, before in list(self._seen.items()):
             now = _listing(folder)

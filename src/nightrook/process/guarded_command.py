@@ -10,14 +10,14 @@ from nightrook.process import trees
 from nightrook.process.isolated_python import isolated_python
 
 _MOST_S = 10.0
-"""How long a guard may take to end the tree of its command."""
+"""The time that a guard may take to end the tree of its command."""
 
 _MOST_OUTPUT = 64 * 1024
 _PIECE = 64 * 1024
 
 
 class GuardedEnd(NamedTuple):
-    """How a command under guard ended."""
+    """The end of a command under guard."""
 
     exit_code: int | None
     """None if it was ended, or its guard was killed."""
@@ -86,7 +86,7 @@ class GuardProcess:
         )
         assert self._process.stderr is not None
         self.output = self._process.stderr.fileno()
-        """What the command writes, as a descriptor to read from."""
+        """The output of the command, as a descriptor to read from."""
 
     def wait(self) -> int | None:
         """Wait until the command and its tree have ended; return its exit code.

@@ -1,4 +1,4 @@
-"""Whether a process lives, and is still the one that had this id when it was recorded."""
+"""Finds out if a process lives, and is the one that had this id when it was recorded."""
 
 import os
 
@@ -6,13 +6,13 @@ from nightrook.process.systems.this_system import system
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process was started, in the system's own unit; None if it does not say."""
+    """The start of a process, in the system's own unit; None if it does not say."""
     found = system.stat(pid)
     return None if found is None else found.start
 
 
 def is_alive(pid: int, ticks: int | None) -> bool:
-    """Whether a process lives and was started at those ticks."""
+    """Return whether a process lives and was started at those ticks."""
     if pid <= 0:
         return False
     if system.is_available():
@@ -31,6 +31,6 @@ def is_alive(pid: int, ticks: int | None) -> bool:
 
 
 def is_same_process(pid: int, ticks: int | None) -> bool:
-    """Whether the process that a run names lives; with unknown ticks it may be another one."""
+    """Return whether the process that a run names lives; unknown ticks may be another one's."""
     # guards: start-time-required
     return (ticks is not None or not system.is_available()) and is_alive(pid, ticks)

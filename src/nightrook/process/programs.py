@@ -14,14 +14,14 @@ _MOST_READ = 4096
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a program on this machine."""
+    """A program on this machine."""
 
     path: str | None
-    """Where it is; None if it is not there."""
+    """Its path; None if it is not there."""
 
     version: str | None = None
     problem: str | None = None
-    """Why its version is not known."""
+    """The reason why its version is not known."""
 
 
 def installed(

@@ -19,7 +19,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT
 
 
 class Room:
-    """How much the logs of a run may still grow; None is as much as there is."""
+    """The bytes by which the logs of a run may still grow; None is as much as there is."""
 
     def __init__(self, left: int | None) -> None:
         self._left = left
@@ -58,7 +58,7 @@ class Log:
         self.size = 0
         self.lost = 0
         self.most = _SMALL
-        """How much to read for it at once."""
+        """The number of bytes to read for it at once."""
 
     def append(self, data: bytes) -> None:
         """Write all of it, or count what cannot be written; never wait for space."""
@@ -113,7 +113,7 @@ class Log:
 
 
 class Arrivals:
-    """When which bytes arrived, one line each: first to the waiting runner, then to disk.
+    """The times at which bytes arrived, one line each: first to the waiting runner, then to disk.
 
     What cannot be written now is tried again.
     """

@@ -194,7 +194,7 @@ class Recorder:
         return None
 
     def _at_work(self) -> bool:
-        """Whether the leader lives, its pipes are still read, or a process of its tree is left."""
+        """True while the leader lives, its pipes are read, or a process of its tree is left."""
         now = time.monotonic()
         # guards: unkillable-process
         if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:

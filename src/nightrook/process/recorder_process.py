@@ -27,7 +27,7 @@ _KILLED_S = 5.0  # for one that was killed: it may wait for a disk
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recorder needs to record a run."""
+    """The plan by which a recorder records a run."""
 
     folder: Path
     files: Mapping[str, str]
@@ -40,7 +40,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`null`, `file` (the `stdin` of `files`) or a descriptor to pass to the agent."""
 
     max_log_size: int | None = None
-    """How many bytes of output are recorded."""
+    """The most bytes of output that are recorded."""
 
     deadline_s: float | None = None
     grace_s: float = 5.0
@@ -57,7 +57,7 @@ class RecorderProcess:
         self._marker = str(plan.folder)
         self._asked_at: float | None = None  # a command that it has not answered
         self.has_started = False
-        """Whether it has begun to record."""
+        """True once it has begun to record."""
         try:
             log = open_plain(
                 plan.folder / plan.files["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -87,7 +87,7 @@ class RecorderProcess:
         for pipe in (self._commands.fileno(), self.bell):
             os.set_blocking(pipe, False)
         self.ticks = start_ticks(self.pid)
-        """When it was started; looked up before the agent can change anything."""
+        """The start of its process; looked up before the agent can change anything."""
         self._send_plan(_encoded(plan))
 
     @property
@@ -97,7 +97,7 @@ class RecorderProcess:
 
     @property
     def is_unresponsive(self) -> bool:
-        """Whether it has not read a command for too long: it is stopped, or it hangs."""
+        """True if it has not read a command for too long: it is stopped, or it hangs."""
         return self._asked_at is not None and time.monotonic() > self._asked_at + _ANSWER_S
 
     def hear(self) -> bytes | None:

@@ -32,7 +32,7 @@ def tree_of(leader: int, marker: str) -> system.Tree:
 
 
 def is_anybody_left(tree: system.Tree) -> bool:
-    """Whether anybody of a tree lives on, once its leader has ended itself."""
+    """Return whether any process of a tree lives on, once its leader has ended itself."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -76,7 +76,7 @@ def adopted(marker: str, since: int) -> list[int]:
 
 
 def _is_of_another_run(variables: list[bytes], marker: str) -> bool:
-    """Whether a process is a recorder, or belongs to an agent with another marker."""
+    """Return whether a process is a recorder, or belongs to an agent with another marker."""
     markers = (f"{MARKER}=".encode(), f"{RECORDS}=".encode())
     return any(one.startswith(markers) and one != _variable(marker) for one in variables)
 

@@ -1,1 +1,1 @@
-"""Who may do what on the server of a fleet: keys, rights, certificates and the server's file."""
+"""Accounts on the server of a fleet: keys, rights, certificates and the server's file."""

@@ -1,4 +1,4 @@
-"""What a machine is like as a worker, and what an agent on it could read."""
+"""Checks a machine that is to be a worker: its clock and disk, and what an agent could read."""
 
 import ctypes
 import os

@@ -42,7 +42,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     labels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    """Which jobs a worker may pull; the server enforces it."""
+    """The jobs that a worker may pull; the server enforces it."""
 
     def __repr__(self) -> str:
         """Leave out the seed."""

@@ -26,7 +26,7 @@ _RESERVED = ("boss", "viewer")
 
 
 class Listening(NamedTuple):
-    """Where the server listens, and how clients reach it."""
+    """The address at which the server listens, and the one that clients connect to."""
 
     host: str
     port: int
@@ -34,7 +34,7 @@ class Listening(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can connect."""
+        """True if only this machine can connect."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:

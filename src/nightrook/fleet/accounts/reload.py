@@ -67,7 +67,7 @@ async def _until_known(path: Path, boss: Credentials, newcomer: Credentials) -> 
 
 
 async def _is_answered(boss: Credentials, newcomer: Credentials) -> bool:
-    """Whether a request of the newcomer reaches the boss.
+    """Return whether a request of the newcomer reaches the boss.
 
     Both connect again each time: a connection that is made while the server reloads its file may be
     dropped by the server without a word.

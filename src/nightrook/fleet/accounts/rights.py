@@ -1,4 +1,4 @@
-"""What each account may send and receive; everything else does not reach it at all.
+"""The rights of each account: what it may send and receive; nothing else reaches it at all.
 
 Every worker and all viewers have accounts of their own on the server, in which nothing is but what
 is listed here. Permissions of users in one account would not do: a client may name any subject for

@@ -37,7 +37,7 @@ def server_file(fleet: Members, folder: Path) -> str:
 
 
 def _rights(fleet: Members) -> dict[str, list[Right]]:
-    """What each account but that of the fleet may do."""
+    """The rights of each account but that of the fleet."""
     workers = {
         _account_of(name): worker_rights(name, worker.labels, worker.agents)
         for name, worker in fleet.workers.items()

@@ -20,40 +20,40 @@ _EPSILON_USD = 1e-9
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one attempt may spend, and what it has spent."""
+    """The money that one attempt may spend, and that it has spent."""
 
     reserved: float
     settled: float | None = None
     at_least: bool = False
-    """Whether it may have spent more: its worker was lost."""
+    """True if it may have spent more: its worker was lost."""
 
 
 class Budget(Message, frozen=True, kw_only=True, omit_defaults=True):
-    """What all runs of it may spend together."""
+    """The money that many runs may spend together."""
 
     limit: float
     shares: dict[str, Share] = msgspec.field(default_factory=dict)
 
     @property
     def spent(self) -> float:
-        """What was spent for certain."""
+        """The money that was spent for certain."""
         known = (share.settled for share in self.shares.values() if share.settled is not None)
         return dollars(sum(map(nano, known)))
 
     @property
     def reserved(self) -> float:
-        """What runs that have not ended may still spend."""
+        """The money that runs which have not ended may still spend."""
         open_ = (share.reserved for share in self.shares.values() if share.settled is None)
         return dollars(sum(map(nano, open_)))
 
     @property
     def left(self) -> float:
-        """What is neither reserved nor spent."""
+        """The money that is neither reserved nor spent."""
         return dollars(max(0, nano(self.limit) - nano(self.spent) - nano(self.reserved)))
 
     @property
     def open(self) -> int:
-        """How many runs have reserved money and have not ended."""
+        """The number of runs that have reserved money and have not ended."""
         return sum(share.settled is None for share in self.shares.values())
 
     def reserve(self, id: str, amount: float) -> "Budget | None":

@@ -135,12 +135,12 @@ class FleetRun:
 
     @property
     def state(self) -> RunState:
-        """What is known of the run so far."""
+        """The state of the run so far."""
         return self.attached.feed.state
 
     @property
     def replicator(self) -> Replicator:
-        """What follows the run."""
+        """The replicator of the run's folder."""
         assert self._replicator is not None
         return self._replicator
 
@@ -157,7 +157,7 @@ class FleetRun:
 
     @property
     def note(self) -> str | None:
-        """What of its repository did not come back, once it is over."""
+        """A note on the parts of its repository that did not come back, once it is over."""
         state = read_state(self.folder)
         return state.note if state is not None else None
 

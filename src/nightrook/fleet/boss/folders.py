@@ -25,7 +25,7 @@ _NO_LEASE_S = 1e8  # it does not beat: only its end ends it
 
 
 class FleetState(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run of a fleet is, and how far it has been copied: `fleet.json`."""
+    """The state of a run of a fleet, and how far it has been copied: `fleet.json`."""
 
     format: int = 1
     server: str
@@ -38,13 +38,13 @@ class FleetState(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the last message of the server that needs not be read again."""
 
     problem: str | None = None
-    """What its worker sent that was refused: the copy here is not all that it sent."""
+    """The first thing from its worker that was refused: the copy here is not all that it sent."""
 
     stranger: str | None = None
-    """What another worker sent about it, which was not believed."""
+    """The first thing that another worker sent about it, which was not believed."""
 
     note: str | None = None
-    """What of its repository did not come back, and why."""
+    """A note on the parts of its repository that did not come back."""
 
 
 def folder_name(job: Job) -> str:
@@ -80,7 +80,7 @@ def make_folder(home: Path, state: FleetState) -> RunFolder:
 
 
 def read_state(folder: RunFolder) -> FleetState | None:
-    """Where a run of a fleet is; None if it runs here."""
+    """Read the state of a run of a fleet; None if it runs here."""
     with folder.opened() as files:
         data = files.read(FLEET)
     if data is None:
@@ -98,7 +98,7 @@ def write_state(folder: RunFolder, state: FleetState) -> None:
 
 
 def merged_info(here: RunInfo, there: RunInfo | None, *, worker: str | None) -> RunInfo:
-    """What is recorded of a run here, with what its worker recorded of it.
+    """Merge the record of a run here with that of its worker.
 
     Its processes are those of another machine, and its name and its batch are ours. The program is
     never the worker's: it would be run here if the run is resumed.

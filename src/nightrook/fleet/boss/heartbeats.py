@@ -18,16 +18,16 @@ _FIRST_BEATS_S = 1.0
 
 
 class Heard:
-    """What a worker last reported, and how often it has since this process looks."""
+    """The last beat of a worker, and how many this process has heard."""
 
     def __init__(self, beat: Beat) -> None:
         self.beat = beat
         self.count = 0
         self.silent_s = 0.0
-        """How long nothing came from it, while the server could be reached."""
+        """The time in which nothing came from it, while the server could be reached."""
 
     def runs(self, run: str, attempt: int) -> bool:
-        """Whether it reported that it runs or reports an attempt."""
+        """Return whether it says that it runs or reports an attempt."""
         return any((each.run, each.attempt) == (run, attempt) for each in self.beat.running)
 
 

@@ -23,11 +23,11 @@ _LOOK_S = 1.0
 
 
 class Silence:
-    """For how long nothing was heard of one attempt."""
+    """The silence of one attempt: the time in which nothing was heard of it."""
 
     def __init__(self, connection: Connection, job: Job, beats: BeatWatch) -> None:
         self.seconds = 0.0
-        """How long this process has listened without a break, and heard nothing."""
+        """The time in which this process has listened without a break, and heard nothing."""
         self._connection = connection
         self._job = job
         self._beats = beats
@@ -40,7 +40,7 @@ class Silence:
         self.seconds = self.seconds + TICK_S if is_silent else 0.0
 
     async def is_longer_than(self, limit_s: float, worker: str | None) -> bool:
-        """Whether nothing was heard for this long: here, or by what the server has stored.
+        """Return whether nothing was heard for this long: here, or by what the server has stored.
 
         An earlier boss may have waited before; this one listens for three beats in any case.
         """
@@ -56,7 +56,7 @@ class Silence:
         return await silent_since_claim(self._connection, self._job, worker) > limit_s
 
     def _is_heard(self, worker: str | None) -> bool:
-        """Whether a beat that names the run has come since the last look.
+        """Return whether a beat that names the run has come since the last look.
 
         The first one that is seen may be old.
         """
@@ -69,7 +69,7 @@ class Silence:
 
 
 class JobPlace(Enum):
-    """Where a job is."""
+    """The place of a job."""
 
     WAITING = "waiting"
     """In the queue: no worker has got it."""
@@ -91,7 +91,7 @@ class QueueWatch:
         self._has_job = True
 
     async def has_job(self) -> bool:
-        """Whether no worker has taken the job; the server stores when a boss first saw that."""
+        """Return whether the job waits; the server stores when a boss first saw it gone."""
         if self._has_job and time.monotonic() - self._looked_at > _LOOK_S:
             place = await place_of(self._connection, self._job)
             self._looked_at = time.monotonic()
@@ -102,7 +102,7 @@ class QueueWatch:
 
 
 async def place_of(connection: Connection, job: Job) -> JobPlace:
-    """Where a job is now."""
+    """Look up the place of a job."""
     found = await _find(connection, job)
     return JobPlace.GONE if found is None else found[0]
 

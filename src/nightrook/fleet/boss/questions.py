@@ -1,4 +1,4 @@
-"""What the agent of a fleet's run asks: at a socket here, like the questions of a local run."""
+"""The questions of a fleet's run: answered at a socket here, like those of a local run."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ class RemoteQuestions:
             self.read()
 
     def in_info(self, info: RunInfo) -> RunInfo:
-        """What `run.json` says about where to answer."""
+        """Add the socket at which to answer to `run.json`."""
         if self._server is None:
             return info
         pid = os.getpid()

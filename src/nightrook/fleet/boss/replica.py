@@ -40,7 +40,7 @@ class Replica:
         self.state = state
         self.mirror = mirror
         self.ended: Ended | None = None
-        """How its worker says that it ended."""
+        """The end of the attempt, as its worker reports it."""
         self.ended_at = 0.0
         self._folder = folder
         self._reader = reader

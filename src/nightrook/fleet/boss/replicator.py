@@ -64,18 +64,18 @@ class Replicator:
 
     @property
     def state(self) -> FleetState:
-        """Where the run is, and how far it has been copied."""
+        """The state of the run, and how far it has been copied."""
         return self._copy.state if self._copy is not None else self._state
 
     @property
     def was_returned(self) -> bool:
-        """Whether its worker gave the job back before it started it."""
+        """True if its worker gave the job back before it started it."""
         ended = self._copy.ended if self._copy is not None else None
         return ended is not None and ended.end == "returned"
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the run was asked to stop."""
+        """True if the run was asked to stop."""
         return self._stop is not None
 
     async def wait(self) -> Settlement:

@@ -60,7 +60,7 @@ class Repositories:
         self._alone = asyncio.Lock()
 
     def of(self, cwd: str) -> Send:
-        """What sends the repository around a folder."""
+        """Return a function that sends the repository around a folder."""
         return lambda job: self.send(cwd, label=job.label, agent=job.agent, whole=job.attempt > 1)
 
     async def send(

@@ -21,7 +21,7 @@ _MESSAGE = "Changes that the agent did not commit\n\nMade by rook at the end of 
 
 
 class CollectError(NightrookError):
-    """What a run changed cannot be collected."""
+    """The changes of a run cannot be collected."""
 
 
 def collect(run: Unpacked, into: Path, *, limits: Limits | None = None) -> Collected:

@@ -28,7 +28,7 @@ from nightrook.store.run_folder import RunFolder
 
 
 class FetchError(NightrookError):
-    """What a run changed cannot be fetched."""
+    """The changes of a run cannot be fetched."""
 
 
 def ref_of(run: str) -> str:
@@ -111,7 +111,7 @@ def keep_origin(folder: RunFolder, origin: Origin) -> None:
 
 
 def origin_of(folder: RunFolder) -> Origin | None:
-    """Where the repository of a run was sent from; None if it was not sent."""
+    """The place that the repository of a run was sent from; None if it was not sent."""
     with folder.opened() as files:
         data = files.read(ORIGIN)
     if data is None:

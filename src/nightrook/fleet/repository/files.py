@@ -108,7 +108,7 @@ def _add(file: BinaryIO, top: str, names: Sequence[str], limit: int) -> list[str
 
 
 def _entry(name: str, source: BinaryIO) -> tarfile.TarInfo:
-    """What an archive says about a file: nothing about this machine and its users."""
+    """The entry of a file in an archive: nothing about this machine and its users."""
     about = os.fstat(source.fileno())
     entry = tarfile.TarInfo(name)
     entry.size, entry.mtime = about.st_size, int(about.st_mtime)

@@ -1,4 +1,4 @@
-"""What is known of a repository on its way: sent with a job, and kept beside a run."""
+"""Descriptions of a repository on its way: sent with a job, and kept beside a run."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ FORMAT = 1
 
 
 class Shipment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker must know beside the bundle; part of a job."""
+    """The facts that a worker needs beside the bundle; part of a job."""
 
     format: int = FORMAT
     base: str
@@ -28,7 +28,7 @@ class Shipment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a repository was sent from; kept in the folder of the run, at home."""
+    """The place that a repository was sent from; kept in the folder of the run, at home."""
 
     format: int = FORMAT
     top: str
@@ -62,7 +62,7 @@ class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run changed on a worker, ready to be sent back."""
+    """The changes of a run on a worker, ready to be sent back."""
 
     bundle: str | None = None
     """None if it changed nothing that git has."""

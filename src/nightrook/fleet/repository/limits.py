@@ -18,7 +18,7 @@ _SUBMODULE = "160000"
 
 
 class TooLargeError(NightrookError):
-    """What should be sent is larger than the limit."""
+    """A repository or a result is larger than the limit."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

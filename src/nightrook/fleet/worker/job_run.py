@@ -115,12 +115,12 @@ class JobRun:
 
     @property
     def behind(self) -> int:
-        """How many bytes the server does not have yet."""
+        """The number of bytes that the server does not have yet."""
         return self.shipper.behind if self.shipper is not None else 0
 
     @property
     def problem(self) -> str | None:
-        """Why its logs cannot be sent now, if they cannot."""
+        """The reason why its logs cannot be sent now; None if they can."""
         return self.shipper.problem if self.shipper else None
 
     async def claim(self, take: Callable[[], Awaitable[bool]]) -> bool:
@@ -161,7 +161,7 @@ class JobRun:
         return JobRepository(home, work, self.job.repository)
 
     def _failed(self, repository: JobRepository, error: Exception) -> Ended:
-        """What to report after an error: what the agent spent counts, if it was started."""
+        """Report an error; what the agent spent counts, if it was started."""
         folder = self._journal.run_folder(self.entry)
         if folder is not None:
             return self._ended(folder, repository, str(error))
@@ -282,7 +282,7 @@ class JobRun:
         return Ended(claim=self.job.claim, end=end, reason=reason)  # type: ignore[arg-type]
 
     def left_behind(self, entry: Entry) -> Ended:
-        """What to report of an attempt that an earlier process of this worker left."""
+        """Report an attempt that an earlier process of this worker left."""
         self.entry = entry
         folder = self._journal.run_folder(entry)
         if folder is not None:
@@ -295,7 +295,7 @@ class JobRun:
         return self._without_run("refused", "its worker died while it started it")
 
     def _ended(self, folder: RunFolder, repository: JobRepository, note: str = "") -> Ended:
-        """What to report of a run that did not end in the usual way."""
+        """Report a run that did not end in the usual way."""
         try:
             notes = (note, repository.collect(folder := healed(folder)))
             return ended_of(folder, self.job, "; ".join(filter(None, notes)) or None)
@@ -304,7 +304,7 @@ class JobRun:
 
 
 def ended_of(folder: RunFolder, job: Job, reason: str | None = None) -> Ended:
-    """What to report of a run that is over, and of what of its repository does not come back."""
+    """Report a run that is over; `reason` says what of its repository does not come back."""
     info = folder.info()
     return Ended(
         claim=job.claim,

@@ -1,4 +1,4 @@
-"""What a worker has taken and not fully reported yet: on disk, so that a restart can finish it."""
+"""The journal of a worker: each attempt that it took, on disk, so that a restart can report it."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The name of its run here."""
 
     positions: dict[str, int] = {}
-    """What the server has confirmed of each log."""
+    """The position in each log that the server has confirmed."""
 
     @property
     def file(self) -> str:
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_reported(self) -> bool:
-        """Whether the server has confirmed all of it."""
+        """True if the server has confirmed all of it."""
         return self.stage == "reported"
 
 
@@ -54,7 +54,7 @@ class Journal:
             folder.replace(entry.file, msgspec.json.encode(entry))
 
     def saved_at(self, entry: Entry) -> float:
-        """When an entry was last saved, in seconds since 1970."""
+        """The time at which an entry was last saved, in seconds since 1970."""
         return (self.home / _FOLDER / entry.file).stat().st_mtime
 
     def forget(self, entry: Entry) -> None:
@@ -62,7 +62,7 @@ class Journal:
         (self.home / _FOLDER / entry.file).unlink(missing_ok=True)
 
     def entries(self) -> Iterator[Entry]:
-        """What earlier processes of this worker have not fully reported."""
+        """The entries of this process and of earlier ones."""
         with Folder.made(self.home) as home, home.own(_FOLDER) as folder:
             for name in sorted(path.name for path in folder.path.iterdir()):
                 if name.endswith(_SUFFIX) and not name.startswith("."):

@@ -12,11 +12,11 @@ from nightrook.store.list import Stored
 from nightrook.store.removal import remove
 
 AGAIN_S = 600.0
-"""What was reported so recently stays in any case: the boss may ask for bytes again."""
+"""A run that was reported more recently stays: the boss may ask for bytes again."""
 
 
 class Keep(NamedTuple):
-    """How much of what the server has confirmed stays on a worker."""
+    """The age and the size up to which confirmed runs stay on a worker."""
 
     seconds: float = 7 * 86_400.0
     size: int = 10_000_000_000

@@ -1,4 +1,4 @@
-"""What a worker may run: set by its own configuration, which a job can tighten but not loosen."""
+"""The rights of a worker: set by its own configuration, which a job can tighten but not loosen."""
 
 import msgspec
 from msgspec.structs import asdict
@@ -13,12 +13,12 @@ _LARGEST_LOG = 10_000_000_000
 
 
 class WorkerRights(msgspec.Struct, frozen=True, kw_only=True):
-    """What the jobs of a worker may do; None means without limit."""
+    """The rights of a worker's jobs; None means without limit."""
 
     agents: tuple[str, ...]
     permissions: tuple[Permission, ...] = _USUAL
     allow_args: bool = False
-    """Whether a job may pass arguments and rules to the agent: they can grant anything."""
+    """True if a job may pass arguments and rules to the agent: they can grant anything."""
 
     limits: Amounts = UNLIMITED
     """What one job may use at most."""
@@ -26,7 +26,7 @@ class WorkerRights(msgspec.Struct, frozen=True, kw_only=True):
     max_log_size: int = _LARGEST_LOG
 
     def refusal(self, job: Job) -> str | None:
-        """Why this worker does not run a job; None if it does."""
+        """Say why this worker does not run a job; None if it does."""
         if job.agent not in self.agents:
             return f"this worker does not run {job.agent}"
         if job.permission not in self.permissions:  # guards: worker-grants

@@ -1,6 +1,6 @@
 """The process of a worker: it pulls jobs, claims and runs them, beats, obeys orders and drains.
 
-Why no job runs twice, and none is forgotten, is explained in docs/fleet.md under "At most once".
+`fleet/claims.py` explains why no job runs twice, and none is forgotten.
 """
 
 import asyncio
@@ -129,7 +129,7 @@ def _obey(subject: str, data: bytes, obey: Obey) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerPlan:
-    """What a worker is called, what it may run, and how much at once."""
+    """The name of a worker, its rights, and how many jobs it runs at once."""
 
     name: str
     home: Path
@@ -318,7 +318,7 @@ class Worker:
             await asyncio.sleep(_FENCE_S)
 
     def status(self) -> Beat:
-        """What this worker does now."""
+        """The next beat: the jobs that run here, the load, and problems."""
         now = time.time()
         self.limits = {each: at for each, at in self.limits.items() if at > now}
         jobs = (*self.running.values(), *self.reporting.values())

@@ -1,1 +1,1 @@
-"""What differs between operating systems: one module for each, with the same functions."""
+"""The differences between operating systems: one module for each, with the same functions."""

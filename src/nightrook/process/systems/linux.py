@@ -33,10 +33,10 @@ _PAUSE_S = 0.001
 _SO_PEERPIDFD = 77  # since Linux 6.5
 
 ORPHANS_STAY = True
-"""Whether what is orphaned below a recorder stays below it."""
+"""True where a process that is orphaned below a recorder stays below it."""
 
 WEAKER: tuple[str, ...] = ()
-"""What this system cannot guarantee at all; docs/running.md has the rest."""
+"""The guarantees that this system cannot give at all; docs/running.md has the rest."""
 
 
 class _Stat(ProcessInfo):
@@ -66,16 +66,16 @@ class Tree:
         self._leader = leader
 
     def pids(self) -> list[int]:
-        """Whom to signal to reach all of it; without /proc it is the leader's process group."""
+        """The ids to signal to reach all of it; without /proc it is the leader's process group."""
         return below(stats(), os.getpid()) if is_available() else [-self._leader]
 
     def names(self) -> list[str]:
-        """What the system calls its processes, each as often as it is there."""
+        """The names of its processes, each as often as it is there."""
         found = map(stat, below(stats(), os.getpid()))
         return sorted(one.name for one in found if one is not None and one.is_alive)
 
     def outlives_us(self) -> bool:
-        """Whether any of it is left when none is our child: without /proc, its process group."""
+        """Return whether any of it is left: without /proc, its process group."""
         return not is_available() and is_group(self._leader)
 
     def remember(self) -> None:
@@ -83,7 +83,7 @@ class Tree:
 
 
 def is_available() -> bool:
-    """Whether this system has a /proc, and it has our own process ids.
+    """Return whether this system has a /proc, and it has our own process ids.
 
     In a PID namespace, /proc may be that of another one: its ids would be those of strangers.
     """
@@ -94,7 +94,7 @@ def is_available() -> bool:
 
 
 def problems() -> list[str]:
-    """What is missing here that a usual Linux has."""
+    """Name the features of a usual Linux that are missing here."""
     missing = []
     if not is_available():
         missing.append("only the agent's own process group is ended: /proc is not that of rook")
@@ -114,12 +114,12 @@ def pids() -> list[int]:
 
 
 def stat(pid: int) -> _Stat | None:
-    """What the system knows of a process; None if it has gone, or /proc is not ours."""
+    """Look up a process; None if it has gone, or /proc is not ours."""
     return _stat(pid) if is_available() else None
 
 
 def stats() -> Iterator[tuple[int, _Stat]]:
-    """What the system knows of all processes."""
+    """Look up all processes."""
     for pid in pids():
         found = _stat(pid)
         if found is not None:
@@ -143,7 +143,7 @@ def lineage(pid: int) -> list[tuple[int, int]] | None:
 
 
 def is_same_start(one: int, other: int) -> bool:
-    """Whether two starts are those of the same process."""
+    """Return whether two starts are those of the same process."""
     return one == other
 
 
@@ -174,13 +174,13 @@ def marked(variable: bytes) -> list[int]:
 
 
 def _is_in_exec(pid: int) -> bool:
-    """Whether a process that showed no environment has one, or is about to have one."""
+    """Return whether a process that showed no environment has one, or is about to have one."""
     found = stat(pid)
     return found is not None and found.has_environment
 
 
 def carries(pid: int, names: tuple[bytes, ...]) -> bool | None:
-    """Whether the environment of a process has one of some variables; None if it is not known.
+    """Look for one of some variables in the environment of a process; None if it is not known.
 
     `names` end with `=`.
     """
@@ -243,7 +243,7 @@ def become_subreaper() -> bool:
 
 
 def is_subreaper() -> bool:
-    """Whether orphaned descendants become our children."""
+    """Return whether orphaned descendants become our children."""
     answer = ctypes.c_int()
     try:
         ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
@@ -291,7 +291,7 @@ def _hexadecimal(host: str, port: int) -> str:
 
 
 def _socket_file(local: str, remote: str) -> str | None:
-    """What the system calls the file of a connection."""
+    """Return the name that the system gives the file of a connection."""
     for table in ("tcp", "tcp6"):  # an IPv6 address may stand for an IPv4 one
         try:
             with open(f"{_PROC}/net/{table}", encoding="ascii") as file:
@@ -305,7 +305,7 @@ def _socket_file(local: str, remote: str) -> str | None:
 
 
 def _has_open(pid: int, name: str) -> bool:
-    """Whether a process of ours has a file open."""
+    """Return whether a process of ours has a file open."""
     folder = f"{_PROC}/{pid}/fd"
     try:
         numbers = os.listdir(folder)

@@ -38,14 +38,14 @@ _select: Any = select  # kqueue is not in it on every system
 _queues: list[Any] = []  # a queue is closed when nothing refers to it any more
 
 ORPHANS_STAY = False
-"""Whether what is orphaned below a recorder stays below it."""
+"""True where a process that is orphaned below a recorder stays below it."""
 
 WEAKER = (
     "a process that leaves the agent's session and clears or hides its environment can outlive it",
     "of what an agent wrote last, more than a pipe holds can be lost if it does not wait",
     "the system does not end the agent before rook when memory is short",
 )
-"""What this system cannot guarantee at all; docs/running.md has the rest."""
+"""The guarantees that this system cannot give at all; docs/running.md has the rest."""
 
 
 class Tree:
@@ -57,15 +57,15 @@ class Tree:
         self._sessions = {leader}
 
     def pids(self) -> list[int]:
-        """Whom to signal to reach all of it; without ps it is the leader's process group."""
+        """The ids to signal to reach all of it; without ps it is the leader's process group."""
         return [*self._members()] if is_available() else [-self._leader]
 
     def names(self) -> list[str]:
-        """What the system calls its processes, each as often as it is there."""
+        """The names of its processes, each as often as it is there."""
         return sorted(found.name for found in self._members().values())
 
     def outlives_us(self) -> bool:
-        """Whether any of it is left when none is our child."""
+        """Return whether any of it is left when none is our child."""
         return bool(self._members()) if is_available() else is_group(self._leader)
 
     def remember(self) -> None:
@@ -134,12 +134,12 @@ def arguments(pid: int) -> bytes:
 
 @cache
 def is_available() -> bool:
-    """Whether ps works here; it may not in a sandbox."""
+    """Return whether ps works here; it may not in a sandbox."""
     return any(_ps("-p", str(os.getpid())))
 
 
 def problems() -> list[str]:
-    """What is missing here that a usual macOS has."""
+    """Name the features of a usual macOS that are missing here."""
     missing = []
     if not is_available():
         missing.append("only the agent's own process group is ended: ps does not work here")
@@ -149,7 +149,7 @@ def problems() -> list[str]:
 
 
 def stat(pid: int) -> ProcessInfo | None:
-    """What the system knows of a process; None if it has gone."""
+    """Look up a process; None if it has gone."""
     try:
         os.kill(pid, 0)  # takes no time, and most that are asked for have gone
     except (ProcessLookupError, OverflowError):
@@ -160,12 +160,12 @@ def stat(pid: int) -> ProcessInfo | None:
 
 
 def stats() -> Iterator[tuple[int, ProcessInfo]]:
-    """What the system knows of all processes."""
+    """Look up all processes."""
     return _ps("-A")
 
 
 def _ps(*selection: str) -> Iterator[tuple[int, ProcessInfo]]:
-    """What ps says of processes, but for itself; nothing if it does not work."""
+    """The lines of ps on processes, without its own; nothing if it does not work."""
     import subprocess  # slow to import, and most commands do without it
 
     columns = [word for column in _COLUMNS for word in ("-o", f"{column}=")]
@@ -193,7 +193,7 @@ def _ps(*selection: str) -> Iterator[tuple[int, ProcessInfo]]:
 
 
 def process_of(line: bytes) -> ProcessInfo | None:
-    """What a line of ps says; None if it is not as expected."""
+    """Read a line of ps; None if it is not as expected."""
     words = line.strip().split(None, _WORDS)
     try:
         _, parent, state, cpu, _, month, day, clock, year, name = words
@@ -226,7 +226,7 @@ def _start(month: str, day: int, clock: bytes, year: int) -> int:
 
 
 def carries(pid: int, names: tuple[bytes, ...]) -> bool | None:
-    """Whether the environment of a process has one of some variables, as far as it is shown.
+    """Look for one of some variables in the environment of a process, as far as it is shown.
 
     `names` end with `=`.
     """
@@ -275,7 +275,7 @@ def lineage(pid: int) -> list[tuple[int, int]] | None:
 
 
 def is_same_start(one: int, other: int) -> bool:
-    """Whether two starts are those of the same process."""
+    """Return whether two starts are those of the same process."""
     return abs(one - other) <= _SAME_START_S
 
 

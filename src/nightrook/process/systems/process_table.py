@@ -1,4 +1,4 @@
-"""What every system says of a process, and who is below whom."""
+"""Processes as every system describes them, and their descent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_ANCESTORS = 512  # more are no chain of parents, but ids that were used ag
 
 
 class ProcessInfo:
-    """What the system says of a process."""
+    """A process as the system describes it."""
 
     __slots__ = ("cpu_s", "name", "parent", "start", "state")
 
@@ -25,7 +25,7 @@ class ProcessInfo:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process has not ended; a zombie has."""
+        """True while the process has not ended; a zombie has."""
         return self.state not in "ZX"
 
 
@@ -41,7 +41,7 @@ class Peer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is known that the process has ended: its id may be that of another one."""
+        """True if it is known that the process has ended: its id may be that of another one."""
         import select  # a recorder does without it
 
         if self._descriptor is None:
@@ -88,7 +88,7 @@ def above(pid: int, find: Callable[[int], ProcessInfo | None]) -> list[tuple[int
 
 
 def is_group(leader: int) -> bool:
-    """Whether a process group has members; a zombie is one until it is waited for."""
+    """Return whether a process group has members; a zombie is one until it is waited for."""
     try:
         os.kill(-leader, 0)
     except ProcessLookupError:
