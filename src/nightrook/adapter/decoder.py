@@ -1,5 +1,35 @@
 """`LineDecoder` decodes one JSON message per line; a `Reader` defines what an agent's mean.
 
+    bytes ─LineBuffer─▶ lines ─strict decoding─▶ messages ─the reader's table─▶ events ─▶ records
+          (newlines)      │   (by tag, typed)                 (with a memory)     (seq, at, offset)
+                          │ refused
+                          ▼
+           blank? ─ too long? ─ repaired, and what does not fit is dropped ─ unknown ─ unreadable
+
+A decoder is fed bytes in chunks of any size, and returns the same records for any chunks. It does no
+I/O, has no clock (the caller passes the time of arrival) and never raises on what an agent writes.
+
+- **Every line counts once**, as one of: understood (it has events), silent (known, without events),
+  unknown (`Unknown` keeps the whole message), unreadable (`Unreadable`, with the reason), blank.
+  `StreamClosed` has the counts, so that nothing is lost unseen.
+- **A function of the table** gets the memory of the stream, a message of its shape, and the line's
+  JSON. It may rely on the types of the fields, and on nothing else: any field may be missing, any
+  message may come at any time or twice. It returns one event or a sequence, and never raises.
+- **Strict first.** A typed decoder of msgspec reads a line in one pass, skips the fields that no
+  shape has, and picks the shape by its tag. Nearly all lines pass. What it refuses is parsed again
+  slowly (`salvage`): text is repaired, and a field of an unexpected type is dropped and counted as
+  drift, so that a surprise in one field never costs the line.
+- **Too long** is a line over the cap: only its ends are kept (`lines`), the reader gets a message
+  made of them (`oversized`, as `Shortened`), and an `Unreadable` says at which byte all of it is.
+- **Records are numbered without gaps**, and have the position of their line, so that a viewer can
+  read bulky parts from the log instead of keeping them. What no line reports has no length.
+- **Memory is bounded**: once per megabyte the memory lets go of its oldest items.
+- **Closing** decodes a last line without newline, which may be cut, ends what is open (a call as
+  `orphaned`), and reports the counts. It can be done once; feeding a closed decoder is an error.
+
+Two loops do the same: `_record` for the single line that a running agent writes, `_records` for
+files. They are most of the time that a run, a replay or an import takes.
+
 `ChoosingDecoder` is for an agent that writes one of two formats: the first message shows which.
 """
 
