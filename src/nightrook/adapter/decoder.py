@@ -6,8 +6,8 @@
                           ▼
            blank? ─ too long? ─ repaired, and what does not fit is dropped ─ unknown ─ unreadable
 
-A decoder is fed bytes in chunks of any size, and returns the same records for any chunks. It does no
-I/O, has no clock (the caller passes the time of arrival) and never raises on what an agent writes.
+A decoder is fed bytes in chunks of any size, and returns the same records for any chunks. It does
+no I/O, has no clock (the caller passes the time of arrival) and never raises on what agents write.
 
 - **Every line counts once**, as one of: understood (it has events), silent (known, without events),
   unknown (`Unknown` keeps the whole message), unreadable (`Unreadable`, with the reason), blank.

@@ -1,15 +1,18 @@
-"""`History`, the description of what an agent keeps on disk: where it is, and how to read its use.
+"""What an agent keeps on disk: a `History` for what it used, a `Transcript` for what happened.
 
-A history is pure: the archive finds and opens the files and gives lines, documents or rows to it.
+Both are descriptions, and pure: the archive finds and opens the files and passes lines, documents
+or rows to them. They are listed for every report, so they load their readers only when a file has
+to be read.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from nightrook.model.events import Event, UsageReported
+from nightrook.model.records import Decoder
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -363,6 +366,60 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
         """What a file that is one document reports."""
         lines = (document,) if self.lines is None else self.lines(document)
         return self.findings(lines, memory)
+
+
+def _has_id(parts: Sequence[str], session: str) -> bool:
+    """Return whether the path has the id of the session in it."""
+    return any(session in part for part in parts)
+
+
+def _not_named(parts: Sequence[str]) -> str | None:
+    """Return None: only the lines of a file say which session it is."""
+    return None
+
+
+def _not_of_a_task(parts: Sequence[str]) -> str | None:
+    """Return None: every file is a session of its own."""
+    return None
+
+
+class Transcript(msgspec.Struct, frozen=True, kw_only=True):
+    """How the stored sessions of one agent are read as events."""
+
+    agent: str
+    recognises: Callable[[Mapping[str, Any]], bool]
+    """Returns whether a line is one of this agent's stored sessions, and not of its stream."""
+
+    decoder: Callable[..., Decoder]
+    """Returns a decoder for the lines of one stored session; takes `cap`, the longest line."""
+
+    task_of: Callable[[Sequence[str]], str | None] = _not_of_a_task
+    """Returns the task whose events a file has, given the parts of its path.
+
+    None if the file is a session of its own. A session's main file has a `task_started` with that
+    id, which says in which call the task happened, or the id is that of the call.
+    """
+
+    session_of: Callable[[Sequence[str]], str | None] = _not_named
+    """Returns the id of the session that a file belongs to, if its path says it."""
+
+    is_of: Callable[[Sequence[str], str], bool] = _has_id
+    """Returns whether a file belongs to a session, given the parts of its path and the id."""
+
+    resume: Callable[[str], Sequence[str]] | None = None
+    """Returns the command that resumes a session, to be typed in its folder; None if none does."""
+
+    lines: Callable[[bytes], Sequence[bytes]] | None = None
+    """Cuts a file that is one document into lines of JSON; never raises."""
+
+    query: str | None = None
+    """Selects the lines of the session `:key` of a SQLite store, each a row with one JSON text."""
+
+    changes: str | None = None
+    """Selects the sessions of a store, each with a mark that differs when it has changed.
+
+    None if the first query of the agent's history selects all sessions that have events.
+    """
 
 
 _NUMBERED = re.compile(r"chatcmpl-\d+")

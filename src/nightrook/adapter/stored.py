@@ -2,7 +2,7 @@
 
     a stored line ──▶ its function in the table ──▶ events, and what only the ledger needs
                                                       │                        │
-                              Transcript: the events ◀┴▶ History: calls, sessions and limits
+                          `decoder`: the events ◀┴▶ `findings`: calls, sessions and limits
 
 Both readings decode a line by the same shape and call the same function. The ledger's is quick
 because it never sees most lines: the archive looks for the `needles` of the table in the bytes of
@@ -10,11 +10,12 @@ each, and decodes only those that hold one. It also resumes in the middle of a f
 function needs to know for the ledger is in the `Facts` of the memory, which are plain data. What
 else the memory has, as open calls, is not there then, and no call may depend on it.
 
-`Transcript` describes how sessions are read as events; `adapter.history` has the other description.
+`adapter.history` describes where the sessions are. An agent whose sessions are large can have a
+quicker way for the ledger (`history.Counting`), and its table only for the events.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,61 +29,7 @@ from nightrook.adapter.memory import Memory
 from nightrook.adapter.reader import Read, Row, Table, TableReader, union_of
 from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.model.events import Event, UsageReported
-from nightrook.model.records import Decoder, Record
-
-
-def _has_id(parts: Sequence[str], session: str) -> bool:
-    """Return whether the path has the id of the session in it."""
-    return any(session in part for part in parts)
-
-
-def _not_named(parts: Sequence[str]) -> str | None:
-    """Return None: only the lines of a file say which session it is."""
-    return None
-
-
-def _not_of_a_task(parts: Sequence[str]) -> str | None:
-    """Return None: every file is a session of its own."""
-    return None
-
-
-class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """How the stored sessions of one agent are read as events."""
-
-    agent: str
-    recognises: Callable[[Mapping[str, Any]], bool]
-    """Returns whether a line is one of this agent's stored sessions, and not of its stream."""
-
-    decoder: Callable[..., Decoder]
-    """Returns a decoder for the lines of one stored session; takes `cap`, the longest line."""
-
-    task_of: Callable[[Sequence[str]], str | None] = _not_of_a_task
-    """Returns the task whose events a file has, given the parts of its path.
-
-    None if the file is a session of its own. A session's main file has a `task_started` with that
-    id, which says in which call the task happened, or the id is that of the call.
-    """
-
-    session_of: Callable[[Sequence[str]], str | None] = _not_named
-    """Returns the id of the session that a file belongs to, if its path says it."""
-
-    is_of: Callable[[Sequence[str], str], bool] = _has_id
-    """Returns whether a file belongs to a session, given the parts of its path and the id."""
-
-    resume: Callable[[str], Sequence[str]] | None = None
-    """Returns the command that resumes a session, to be typed in its folder; None if none does."""
-
-    lines: Callable[[bytes], Sequence[bytes]] | None = None
-    """Cuts a file that is one document into lines of JSON; never raises."""
-
-    query: str | None = None
-    """Selects the lines of the session `:key` of a SQLite store, each a row with one JSON text."""
-
-    changes: str | None = None
-    """Selects the sessions of a store, each with a mark that differs when it has changed.
-
-    None if the first query of the agent's history selects all sessions that have events.
-    """
+from nightrook.model.records import Record
 
 
 class TimedMemory(Memory):

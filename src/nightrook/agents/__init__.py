@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nightrook.adapter.history import History
+from nightrook.adapter.history import History, Transcript
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.model.errors import NightrookError, UnknownAgentError
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # reports of what was used import only this module and the hi
     from importlib.metadata import EntryPoint
 
     from nightrook.adapter.agent import Agent
-    from nightrook.adapter.stored import Transcript
     from nightrook.model.records import Decoder
 
 NAMES = (

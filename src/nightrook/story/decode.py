@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeGuard, cast
 
 from nightrook import agents
+from nightrook.adapter.history import Transcript
 from nightrook.adapter.lines import DEFAULT_CAP, Line, Oversized
-from nightrook.adapter.stored import Transcript
 from nightrook.model.errors import NightrookError, UndetectedAgentError, UnreadableSourceError
 from nightrook.model.records import Decoder, Record
 from nightrook.store.file_names import INFO

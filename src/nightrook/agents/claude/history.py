@@ -6,9 +6,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nightrook.adapter.history import Counting, History, Place
+from nightrook.adapter.history import Counting, History, Place, Transcript
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.adapter.stored import Transcript
 from nightrook.model.records import Decoder
 
 _OWN_MARKS = (b'"isSidechain"', b'"leafUuid"', b'"queue-operation"')

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import SessionLog
-from nightrook.adapter.history import History, Place
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import History, Place, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 _OWN_MARKS = (b'"session_meta"', b'"turn_context"', b'"token_usage_record"')
 
@@ -24,7 +26,7 @@ def _place(below: str) -> Place:
     )
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.codex.reader import STORED
 
     return STORED

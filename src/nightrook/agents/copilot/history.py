@@ -1,15 +1,17 @@
 """Where GitHub Copilot CLI keeps its sessions: a file of the messages of each."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightrook.adapter.history import History, Place
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import History, Place, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 _FILE = "events.jsonl"
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.copilot.reader import STORED
 
     return STORED

@@ -1,13 +1,15 @@
 """Where Factory Droid keeps its sessions: for each its messages, and a document with its sums."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightrook.adapter.history import History, Place
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import History, Place, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.droid.reader import STORED
 
     return STORED

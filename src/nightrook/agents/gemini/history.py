@@ -1,16 +1,18 @@
 """Where Gemini CLI keeps its sessions: a file of messages for each session and each subagent."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.history import History, Place
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import History, Place, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.gemini.reader import STORED
 
     return STORED

@@ -1,10 +1,12 @@
 """Where Goose keeps its sessions, a SQLite store, and what is selected there; `reader` reads it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightrook.adapter.history import Finding, History, Place, Query
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import Finding, History, Place, Query, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 _LEDGER_CHANGES = """
 SELECT session_id, max(id) || ' ' || coalesce(
@@ -48,7 +50,7 @@ FROM sessions
 """All sessions: the history leaves out those that used nothing."""
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.goose.reader import STORED
 
     return STORED

@@ -5,21 +5,23 @@ Its stream leaves out how an answer ended; the file of the main agent has it.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import SessionLog
-from nightrook.adapter.history import History, Place
+from nightrook.adapter.history import History, Place, Transcript
 from nightrook.adapter.shapes import Shape
-from nightrook.adapter.stored import Stored, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 MAIN = "main"
 """The agent that the user talks to; the others are its subagents."""
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.kimi.reader import STORED
 
     return STORED

@@ -6,10 +6,12 @@ message before version 1.2, and version 2 has a message for each request, withou
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightrook.adapter.history import Finding, History, Place, Query
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import Finding, History, Place, Query, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 _TABLES = re.compile(rb'CREATE TABLE [`"]?(?:part|session_v2)\b')
 _KILO_TABLES = re.compile(rb'CREATE TABLE [`"]?part\b')
@@ -80,13 +82,13 @@ SELECT line FROM (
 """The parts of a session in the order in which they were made, as the stream has them."""
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.opencode.reader import STORED
 
     return STORED
 
 
-def _kilo_stored() -> Stored:
+def _kilo_stored() -> "Stored":
     from nightrook.agents.opencode.reader import KILO_STORED
 
     return KILO_STORED

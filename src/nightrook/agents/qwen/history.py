@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightrook.adapter.history import History, Place
-from nightrook.adapter.stored import Stored, Transcript
+from nightrook.adapter.history import History, Place, Transcript
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 
 def _has_own_mark(head: bytes) -> bool:
     return b'"parentUuid"' in head and (b'"parts"' in head or b'"systemPayload"' in head)
 
 
-def _stored() -> Stored:
+def _stored() -> "Stored":
     from nightrook.agents.qwen.reader import STORED
 
     return STORED

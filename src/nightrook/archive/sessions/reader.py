@@ -15,8 +15,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from nightrook import agents
-from nightrook.adapter.history import History, Kind
-from nightrook.adapter.stored import Transcript
+from nightrook.adapter.history import History, Kind, Transcript
 from nightrook.archive.session_files import FoundFile, Search, open_unseen, storable_path
 from nightrook.archive.sqlite_stores import opened
 from nightrook.model.events import SessionStarted

@@ -10,7 +10,7 @@ from itertools import count
 import msgspec
 
 from nightrook import agents
-from nightrook.adapter.stored import Transcript
+from nightrook.adapter.history import Transcript
 from nightrook.archive.sessions.reader import FileBytes, SessionBytes, StoredSession
 from nightrook.model.events import (
     SessionStarted,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from nightrook.adapter.stored import Transcript
+from nightrook.adapter.history import Transcript
 from nightrook.archive.session_files import open_unseen
 from nightrook.archive.sessions.reader import SessionFile, content_of
 from nightrook.model.events import Text, ToolStarted, Unreadable, UserMessage
