@@ -253,7 +253,7 @@ LISTING_DOES_WITHOUT = {
         "nightrook.display.event_lines",
         "nightrook.story.feed",
         "nightrook.model.fold",
-        "nightrook.runs.heal",
+        "nightrook.runs.crash_recovery",
     ),
 }
 """What `rook runs` must not import while no run is running: it would double its CPU time."""

@@ -325,4 +325,4 @@ def test_denials_can_be_accepted(tmp_path: Path, accepted: bool, status: str) ->
     assert (run.verdict.status, run.verdict.facts.stream.denials) == (status, 1)
     info = run.folder.info()
     assert info is not None
-    assert info.allow_denials is accepted, "healing must judge alike"
+    assert info.allow_denials is accepted, "a recovery must judge alike"

@@ -18,7 +18,7 @@ import pytest
 
 from nightrook.process import trees
 from nightrook.process.liveness import is_alive
-from nightrook.runs.heal import heal
+from nightrook.runs.crash_recovery import recover
 from nightrook.runs.run import Run
 from nightrook.store.list import find_run, newest_first
 from nightrook.store.run_folder import RunFolder
@@ -118,8 +118,8 @@ def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
 
 
 def _is_healed(folder: RunFolder) -> bool:
-    """Heal it, unless somebody lives: who closes its files has no working folder any more."""
-    return heal(folder, alive=is_alive, now=time.time()) or folder.verdict() is not None
+    """Recover it, unless somebody lives: who closes its files has no working folder any more."""
+    return recover(folder, alive=is_alive, now=time.time()) or folder.verdict() is not None
 
 
 def _verdict(folder: RunFolder) -> str:

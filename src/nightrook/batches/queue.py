@@ -19,7 +19,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source
 from nightrook.model.price import dollars, nano
 from nightrook.prices import PriceBook
-from nightrook.runs.heal import settle
+from nightrook.runs.crash_recovery import settle
 from nightrook.store import batch_folder
 from nightrook.store.batch_folder import BatchFolder, BatchResult
 from nightrook.store.home import home_folder

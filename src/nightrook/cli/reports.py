@@ -12,7 +12,7 @@ from nightrook.display.reports.run import run_report
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError
 from nightrook.model.redaction.redactor import Redactor
-from nightrook.runs.heal import healed
+from nightrook.runs.crash_recovery import recovered
 from nightrook.store.batch_folder import BatchBusyError, BatchFolder
 from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
@@ -30,7 +30,7 @@ def find_report(name: str | None) -> Report:
         case Stored("batch", path):
             return _stored_batch(FolderQueue(BatchFolder(path)))
         case _:
-            return report_of_run(open_story(healed(chosen_run(home, name))).read_to_end())
+            return report_of_run(open_story(recovered(chosen_run(home, name))).read_to_end())
 
 
 def report_of_run(story: Story) -> Report:

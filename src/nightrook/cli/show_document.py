@@ -21,7 +21,7 @@ from nightrook.display.spending import TurnUse, turn_uses
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.safe import safe_line
 from nightrook.model.text import encodable, from_home
-from nightrook.runs.heal import healed
+from nightrook.runs.crash_recovery import recovered
 from nightrook.runs.listing import running_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.story import open_story
@@ -32,7 +32,7 @@ _MODE = 0o600  # a run may contain anything
 
 def export(folder: RunFolder, options: ShowOptions) -> None:
     """Write a run to a file as HTML, or print it as Markdown or JSON."""
-    is_running = running_run(healed(folder)) is not None
+    is_running = running_run(recovered(folder)) is not None
     story, redactor = open_story(folder, is_running=is_running), Redactor(os.environ)
     timeline = story.timeline  # reads it whole
     report = report_of_run(story)

@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nightrook.model.errors import NightrookError
-from nightrook.runs.heal import ask_to_stop, settle
+from nightrook.runs.attached import ask_to_stop
+from nightrook.runs.crash_recovery import settle
 from nightrook.store.list import NewestFirst, find_run
 from nightrook.testing import install_agent
 from nightrook.testing.histories import month_of_work, write

@@ -21,9 +21,9 @@ from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import Change, Check, PendingRun, Report
 from nightrook.loops.waiting import SteadyClock
 from nightrook.model.errors import NightrookError, UnsupportedError
+from nightrook.runs.crash_recovery import settle
 from nightrook.runs.git.git_command import GitError
 from nightrook.runs.git.repository import Committed, is_ignored
-from nightrook.runs.heal import settle
 from nightrook.runs.run import Run
 from nightrook.runs.start import start
 from nightrook.runs.watchdog import Watchdog

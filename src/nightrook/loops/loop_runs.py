@@ -21,7 +21,7 @@ from nightrook.model.ledger import Source
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 from nightrook.prices import PriceBook
-from nightrook.runs.heal import settle
+from nightrook.runs.crash_recovery import settle
 from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.story import state_of

@@ -1,15 +1,18 @@
-"""A run of another process, read from its folder alone: the agent does not notice."""
+"""A run of another process: followed by its folder alone, and asked to stop."""
 
 import asyncio
+import os
+import signal
 import time
 
 from nightrook.model.errors import NightrookError
-from nightrook.runs.heal import healed, is_cared_for
+from nightrook.process.liveness import is_same_process
+from nightrook.runs.crash_recovery import is_cared_for, recovered
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.follow import RunFollower
 from nightrook.story.story import growing_story
 
-_HEAL_S = 2.0  # between two looks at whether the processes of the run are alive
+_LOOK_S = 2.0  # between two looks at whether the processes of the run are alive
 
 
 class AttachedRun(RunFollower):
@@ -28,7 +31,7 @@ class AttachedRun(RunFollower):
             raise self.story.problem
         self.info = info
         self.feed = self.story.feed
-        self._healed_at = float("-inf")
+        self._looked_at = float("-inf")
 
     async def read_now(self) -> None:
         """Read everything that its recorder has reported so far."""
@@ -37,7 +40,20 @@ class AttachedRun(RunFollower):
 
     async def before_look(self) -> None:
         """Judge the run if its processes died, which is looked for at times."""
-        if time.monotonic() - self._healed_at > _HEAL_S:
-            self._healed_at = time.monotonic()
-            if not await asyncio.to_thread(lambda: is_cared_for(healed(self.folder))):
+        if time.monotonic() - self._looked_at > _LOOK_S:
+            self._looked_at = time.monotonic()
+            if not await asyncio.to_thread(lambda: is_cared_for(recovered(self.folder))):
                 raise NightrookError(f"run {self.folder.name!r} has ended, but its verdict is lost")
+
+
+def ask_to_stop(folder: RunFolder) -> None:
+    """Ask a running run to end; a NightrookError says that it is not running."""
+    info = folder.info()
+    # Its recorder, not its runner: that may be a user's program with other work to do.
+    if info is not None and info.fleet is not None:
+        raise NightrookError(f"run {folder.name!r} runs on a fleet, not here")
+    pid = info.recorder_pid if info else None
+    # guards: own-recorder-stopped
+    if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
+        raise NightrookError(f"run {folder.name!r} is not running")
+    os.kill(pid, signal.SIGTERM)

@@ -103,7 +103,7 @@ def _stdin(
 
 
 def _record_pids(folder: RunFolder, recorder: RecorderProcess, runner_ticks: int | None) -> None:
-    """Record the process ids in run.json, so that a run whose processes died can be healed."""
+    """Record the process ids in run.json, so that a run whose processes died can be judged."""
     info = folder.info()
     if info is None:
         return

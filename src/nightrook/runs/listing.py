@@ -119,10 +119,10 @@ def _unfinished(folder: RunFolder, info: RunInfo) -> Row:
     That may have failed on a full disk.
     """
     from nightrook.prices import PriceBook
-    from nightrook.runs.heal import healed, is_cared_for
+    from nightrook.runs.crash_recovery import is_cared_for, recovered
     from nightrook.story.story import state_of  # the lists of most days need none of it
 
-    if (verdict := healed(folder).verdict()) is not None:
+    if (verdict := recovered(folder).verdict()) is not None:
         return ended_row(folder.name, info, verdict)
     state = state_of(folder, info, PriceBook())
     status: ListedStatus = "running" if is_cared_for(folder) else "not kept"

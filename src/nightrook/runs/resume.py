@@ -8,7 +8,7 @@ import msgspec
 from nightrook import agents
 from nightrook.model.errors import BadRunNameError, NightrookError, UnknownRunError
 from nightrook.model.events import Usage
-from nightrook.runs.heal import healed
+from nightrook.runs.crash_recovery import recovered
 from nightrook.store.list import NewestFirst, find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
@@ -97,7 +97,7 @@ def earlier_run(home: Path, name: str, *, cwd: str = ".") -> EarlierRun:
 def _find(home: Path, name: str) -> RunFolder:
     """The run of that name, or the newest one that has the session of that id."""
     try:
-        return healed(find_run(home, name))
+        return recovered(find_run(home, name))
     except (BadRunNameError, UnknownRunError):
         found = (run.folder for run in NewestFirst(home) if _session(run.folder) == name)
         if (folder := next(found, None)) is None:
@@ -108,7 +108,7 @@ def _find(home: Path, name: str) -> RunFolder:
 def _last_in(home: Path, cwd: str) -> RunFolder:
     """The newest run in a folder that has a session to resume."""
     for folder, info, _ in NewestFirst(home):
-        if info is not None and info.cwd == cwd and _session(healed(folder)) is not None:
+        if info is not None and info.cwd == cwd and _session(recovered(folder)) is not None:
             return folder
     raise NoSessionError(
         f"no run in {cwd} has a session to resume: name a run (rook runs lists them), or start "

@@ -12,7 +12,7 @@ from pathlib import Path
 from nightrook.model.price import Prices
 from nightrook.prices import PriceBook
 from nightrook.process.liveness import is_same_process
-from nightrook.runs.heal import healed
+from nightrook.runs.crash_recovery import recovered
 from nightrook.store.list import find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, at_work
@@ -40,7 +40,7 @@ class ShownRun(RunFollower):
         self.info = info
         self.timeline = story.timeline
         self.outline = Outline(story.timeline)
-        self.is_healing = False
+        self.is_recovering = False
         self.is_followed = False
         """Whether it is read as it grows, and its processes are watched."""
         self._is_worked_on = at_work(info, is_same_process)
@@ -56,7 +56,7 @@ class ShownRun(RunFollower):
         """How it ended, or whether it still runs."""
         if self.verdict is not None:
             return self.verdict.status
-        return "running" if self.is_alive or self.is_healing else "not kept"
+        return "running" if self.is_alive or self.is_recovering else "not kept"
 
     @property
     def problem_text(self) -> str | None:
@@ -153,11 +153,11 @@ class ShownRuns:
 
     def check(self, run: ShownRun) -> None:
         """Look whether a run is alive; one whose processes died is judged, in the background."""
-        if run.verdict is not None or run.is_healing:
+        if run.verdict is not None or run.is_recovering:
             return
         has_changed = run.look()
         if not run.is_alive:
-            run.is_healing = True
+            run.is_recovering = True
             task = asyncio.get_running_loop().create_task(self._heal(run))
             self._healing.add(task)
             task.add_done_callback(self._healing.discard)
@@ -166,7 +166,7 @@ class ShownRuns:
 
     async def _heal(self, run: ShownRun) -> None:
         try:
-            await asyncio.to_thread(healed, run.folder)
+            await asyncio.to_thread(recovered, run.folder)
         finally:
-            run.is_healing = False
+            run.is_recovering = False
             run.wake(decided=False)

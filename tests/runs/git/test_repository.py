@@ -13,8 +13,8 @@ from nightrook.loops.events import ToolStarted
 from nightrook.loops.loop import ForeignChangesError
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
+from nightrook.runs.crash_recovery import settle
 from nightrook.runs.git.repository import ChangedRepositoryError, Repository, find_repository
-from nightrook.runs.heal import settle
 from nightrook.store.list import newest_first
 from tests.loops.playing import CHILD, install, plan, play, repository, to_the_end
 

@@ -12,7 +12,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
 from nightrook.model.price import Prices
 from nightrook.model.records import Record
-from nightrook.runs.heal import healed, is_cared_for
+from nightrook.runs.crash_recovery import is_cared_for, recovered
 from nightrook.store.file_names import RUNS, VERDICT
 from nightrook.store.list import NewestFirst
 from nightrook.store.run_folder import RunFolder
@@ -83,7 +83,7 @@ class WatchedRun(RunFollower):
         self.is_lost = not self.folder.path.is_dir()
         if not self.is_lost and time.monotonic() - self._looked_at > _LIFE_S:
             self._looked_at = time.monotonic()
-            self.is_lost = not is_cared_for(healed(self.folder))
+            self.is_lost = not is_cared_for(recovered(self.folder))
 
 
 class RunChange(NamedTuple):

@@ -26,8 +26,7 @@ from nightrook.display.table import table
 from nightrook.loops.storage import LOOP_FOLDERS, loop_row
 from nightrook.model.errors import NightrookError, UnknownRunError
 from nightrook.model.text import one_line
-from nightrook.runs.attached import AttachedRun
-from nightrook.runs.heal import ask_to_stop
+from nightrook.runs.attached import AttachedRun, ask_to_stop
 from nightrook.runs.listing import running_runs
 from nightrook.store.batch_folder import BatchFolder
 from nightrook.store.folders import BATCHES

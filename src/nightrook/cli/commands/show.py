@@ -29,7 +29,7 @@ from nightrook.model.durations import duration
 from nightrook.model.safe import safe_line
 from nightrook.model.snapshot import Snapshot
 from nightrook.model.text import suggested
-from nightrook.runs.heal import healed
+from nightrook.runs.crash_recovery import recovered
 from nightrook.runs.listing import running_run
 from nightrook.store import decisions
 from nightrook.store.home import home_folder
@@ -100,7 +100,7 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
 
         export(found, options)
         return
-    folder = healed(found)
+    folder = recovered(found)
     live = running_run(folder)
     if look.terminal and not options.no_pager:
         paged(_page(folder, live, look, verbose=verbose, full=full), os.environ)

@@ -3,7 +3,7 @@
 import click
 
 from nightrook.cli.options.parameters import argument
-from nightrook.runs.heal import ask_to_stop
+from nightrook.runs.attached import ask_to_stop
 from nightrook.store.folders import ProcessFolder
 from nightrook.store.home import home_folder
 from nightrook.store.list import find

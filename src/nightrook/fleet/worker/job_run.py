@@ -23,7 +23,7 @@ from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.model.errors import NightrookError
 from nightrook.runs.asking.protocol import dump as dump_change
 from nightrook.runs.asking.protocol import problem
-from nightrook.runs.heal import healed
+from nightrook.runs.crash_recovery import recovered
 from nightrook.runs.run import Run
 from nightrook.runs.start import start
 from nightrook.store.file_names import QUESTIONS, RESULT_BUNDLE, RESULT_FILES
@@ -297,7 +297,7 @@ class JobRun:
     def _ended(self, folder: RunFolder, repository: JobRepository, note: str = "") -> Ended:
         """Report a run that did not end in the usual way."""
         try:
-            notes = (note, repository.collect(folder := healed(folder)))
+            notes = (note, repository.collect(folder := recovered(folder)))
             return ended_of(folder, self.job, "; ".join(filter(None, notes)) or None)
         except (NightrookError, OSError) as error:  # an agent can write into the folder of its run
             return self._without_run("refused", str(error))

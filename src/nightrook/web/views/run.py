@@ -13,7 +13,7 @@ from nightrook.display.about_run import about_run
 from nightrook.display.ending import next_steps, warnings
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import cut, encodable
-from nightrook.runs.heal import ask_to_stop
+from nightrook.runs.attached import ask_to_stop
 from nightrook.store import decisions
 from nightrook.store.decisions import Decided
 from nightrook.story.tail import log_size
@@ -25,7 +25,7 @@ from nightrook.web.views.items import about_shown
 
 _LONGEST = 200_000
 _PATIENCE_S = 0.1
-_HEALING = (
+_RECOVERING = (
     "the processes of this run died: it is being judged from its log, and its verdict follows"
 )
 
@@ -54,7 +54,7 @@ async def run(request: Request) -> Response:
             "answer": answer,
             "decisions": made,
             "text": {"stdout": shown.story.feed.text_size, "stderr": stderr},
-            "problem": _HEALING if shown.is_healing else shown.problem_text,
+            "problem": _RECOVERING if shown.is_recovering else shown.problem_text,
         }
     )
 

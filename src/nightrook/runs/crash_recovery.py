@@ -1,7 +1,12 @@
-"""Finishes runs whose processes died, and ends the processes that outlived them."""
+"""Judges runs whose processes died before they could, and ends the processes that outlived them.
 
-import os
-import signal
+A run is usually judged by its runner. If that dies, its recorder ends the agent and writes
+`exit.json`; if the recorder dies, too, nothing is left but the logs. The next process that reads
+the folder (a list, `rook show`, a loop that is resumed) finds neither a verdict nor a living
+process, and judges the run by its logs as `nightrook.runs.finish` does. Files that exist are never
+changed, so that any number of processes can try this at once: one of them creates the verdict.
+"""
+
 import time
 from collections.abc import Callable
 
@@ -25,14 +30,14 @@ _SETTLE_S = 15.0
 _SETTLE_LOOK_S = 0.05
 
 
-def healed(folder: RunFolder) -> RunFolder:
+def recovered(folder: RunFolder) -> RunFolder:
     """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
-    if heal(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
-        trees.kill_marked(str(folder.path))  # guards: healed-run-ended
+    if recover(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
+        trees.kill_marked(str(folder.path))  # guards: recovered-run-ended
     return folder
 
 
-def heal(
+def recover(
     folder: RunFolder,
     *,
     alive: Callable[[int, int | None], bool],
@@ -84,7 +89,7 @@ def settle(folder: RunFolder) -> VerdictInfo | None:
         return folder.verdict()  # nothing of it runs here
     trees.kill_marked(str(folder.path))
     deadline = time.monotonic() + _SETTLE_S
-    while (verdict := healed(folder).verdict()) is None and time.monotonic() < deadline:
+    while (verdict := recovered(folder).verdict()) is None and time.monotonic() < deadline:
         time.sleep(_SETTLE_LOOK_S)  # its recorder is about to end
     return verdict
 
@@ -97,16 +102,3 @@ def is_cared_for(folder: RunFolder) -> bool:
     info = folder.info()
     working = info is not None and (info.fleet is not None or at_work(info, is_same_process))
     return working or folder.verdict() is not None  # read last: it may have come meanwhile
-
-
-def ask_to_stop(folder: RunFolder) -> None:
-    """Ask a running run to end; a NightrookError says that it is not running."""
-    info = folder.info()
-    # Its recorder, not its runner: that may be a user's program with other work to do.
-    if info is not None and info.fleet is not None:
-        raise NightrookError(f"run {folder.name!r} runs on a fleet, not here")
-    pid = info.recorder_pid if info else None
-    # guards: own-recorder-stopped
-    if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
-        raise NightrookError(f"run {folder.name!r} is not running")
-    os.kill(pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Healing: a run that nobody saw end is judged by its log, once, and by one of many."""
+"""Crash recovery: a run that nobody saw end is judged by its log, once, and by one of many."""
 
 import json
 import os
@@ -13,7 +13,8 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.snapshot import TokenCounts
 from nightrook.process import trees
 from nightrook.process.liveness import start_ticks
-from nightrook.runs.heal import ask_to_stop, heal, healed
+from nightrook.runs.attached import ask_to_stop
+from nightrook.runs.crash_recovery import recover, recovered
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
 from tests.flat_facts import flat_facts
@@ -77,21 +78,21 @@ def everyone_dead(pid: int, ticks: int | None) -> bool:
 
 
 def test_a_run_whose_runner_and_recorder_died_is_given_its_end(folder: RunFolder) -> None:
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
     modes = {path.name: path.stat().st_mode & 0o777 for path in folder.path.iterdir()}
     assert modes == {"run.json": 0o600, "exit.json": 0o600, "verdict.json": 0o600}
 
 
 def test_healing_twice_changes_nothing(folder: RunFolder) -> None:
-    assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert not heal(folder, alive=everyone_dead, now=3000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
+    assert not recover(folder, alive=everyone_dead, now=3000.0)
     assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
 
 
 def test_the_last_sign_of_life_is_the_end_of_a_lost_run(folder: RunFolder) -> None:
     append(folder, "arrivals", b"1500.000000 o 0 100\n1600.000000 e 0 1\n1700.0000")
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert folder.exit() == msgspec.structs.replace(LOST, ended_at=1600.0)
     assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, ended_at=1600.0)
 
@@ -100,7 +101,7 @@ def test_how_the_recorder_saw_the_end_is_kept_and_judged(folder: RunFolder) -> N
     told = msgspec.structs.replace(EXIT, complaint=None)
     append(folder, "stdout", STARTED)
     folder.write_exit(told)
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert folder.exit() == told
     assert status_of(folder) == ("timed_out", 124, "reached the time limit")
 
@@ -110,14 +111,14 @@ def test_an_exit_code_that_means_a_limit_of_turns_is_read_so(tmp_path: Path) -> 
     folder = create_run(tmp_path / "home", asked)
     append(folder, "stdout", STARTED)
     folder.write_exit(ExitInfo(started=True, exit_code=53, ended_at=1500.0))
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert status_of(folder) == ("over_budget", 5, "reached the agent's own limit of turns")
 
 
 def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None:
     append(folder, "stdout", STARTED + RESULT)
     append(folder, "arrivals", b"1500.000000 o 0 100\n")
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert folder.verdict() == VerdictInfo(
         status="success",
         sentence="done",
@@ -146,7 +147,7 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
 
 def test_a_lost_run_without_a_result_can_be_resumed(folder: RunFolder) -> None:
     append(folder, "stdout", STARTED)
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     verdict = folder.verdict()
     assert verdict is not None
     assert (verdict.status, verdict.session) == ("incomplete", "s-1")
@@ -155,7 +156,7 @@ def test_a_lost_run_without_a_result_can_be_resumed(folder: RunFolder) -> None:
 
 def test_a_second_turn_that_was_cut_by_a_death_is_incomplete(folder: RunFolder) -> None:
     append(folder, "stdout", STARTED + RESULT + STARTED + RESULT[:40])
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     status, code, sentence = status_of(folder)
     assert (status, code) == ("incomplete", 3)
     assert sentence == "the recorder or the rook process died: the output is cut off"
@@ -170,13 +171,13 @@ def test_a_result_before_the_runner_died_is_judged_by_the_table(
 ) -> None:
     append(folder, "stdout", STARTED + RESULT)
     folder.write_exit(ExitInfo(started=True, signal=15, stopped_for=stopped_for, ended_at=1700.0))
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert status_of(folder)[0] == expected
 
 
 def test_a_run_whose_agent_never_started_is_healed_as_not_started(folder: RunFolder) -> None:
     folder.write_exit(ExitInfo(started=False, ended_at=1700.0, complaint="no program"))
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert status_of(folder) == ("not_started", 9, "no program")
 
 
@@ -185,7 +186,7 @@ def test_a_raw_command_is_judged_by_its_exit_code(tmp_path: Path, code: int, sta
     folder = create_run(tmp_path, msgspec.structs.replace(INFO, agent=None))
     append(folder, "stdout", b"so\n<response>42</response>\n")
     folder.write_exit(ExitInfo(started=True, exit_code=code, ended_at=1700.0))
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     assert status_of(folder)[0] == status
     assert folder.read_output() == "42"
 
@@ -193,7 +194,7 @@ def test_a_raw_command_is_judged_by_its_exit_code(tmp_path: Path, code: int, sta
 def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -> None:
     folder = create_run(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
     append(folder, "stdout", b"{}\n")
-    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert recover(folder, alive=everyone_dead, now=2000.0)
     facts = flat_facts(
         agent="unheard-of", recorder_died=True, lost_bytes=None, has_stream=False, heard=True
     )
@@ -206,13 +207,13 @@ def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -
 def test_a_run_with_a_living_process_is_left_alone(
     living: tuple[int, int], folder: RunFolder
 ) -> None:
-    assert not heal(folder, alive=lambda pid, ticks: (pid, ticks) == living, now=2000.0)
+    assert not recover(folder, alive=lambda pid, ticks: (pid, ticks) == living, now=2000.0)
     assert (folder.exit(), folder.verdict()) == (None, None)
 
 
 def test_a_run_that_was_judged_is_left_alone(folder: RunFolder) -> None:
     folder.write_verdict(VERDICT)
-    assert not heal(folder, alive=everyone_dead, now=2000.0)
+    assert not recover(folder, alive=everyone_dead, now=2000.0)
     assert (folder.exit(), folder.verdict()) == (None, VERDICT)
 
 
@@ -221,19 +222,19 @@ def test_a_run_without_readable_info_is_left_alone(data: bytes | None, folder: R
     (folder.path / "run.json").unlink()
     if data is not None:
         (folder.path / "run.json").write_bytes(data)
-    assert not heal(folder, alive=everyone_dead, now=2000.0)
+    assert not recover(folder, alive=everyone_dead, now=2000.0)
     assert not (folder.path / "verdict.json").exists()
 
 
 def test_a_run_that_cannot_be_written_is_left_alone(folder: RunFolder) -> None:
     (folder.path / "exit.json").symlink_to("/nowhere")
-    assert not heal(folder, alive=everyone_dead, now=2000.0)
+    assert not recover(folder, alive=everyone_dead, now=2000.0)
     assert not (folder.path / "verdict.json").exists()
 
 
 def test_a_run_that_was_removed_is_left_alone(folder: RunFolder) -> None:
     gone = RunFolder(folder.path.with_name("gone"))
-    assert not heal(gone, alive=everyone_dead, now=2000.0)
+    assert not recover(gone, alive=everyone_dead, now=2000.0)
     assert not gone.path.exists()
 
 
@@ -243,19 +244,19 @@ def test_a_verdict_that_comes_while_we_heal_is_not_overwritten(folder: RunFolder
         folder.write_verdict(VERDICT)
         return False
 
-    assert not heal(folder, alive=dies_after_judging, now=2000.0)
+    assert not recover(folder, alive=dies_after_judging, now=2000.0)
     assert (folder.exit(), folder.verdict()) == (EXIT, VERDICT)
 
 
-HEALER = """
+RECOVERER = """
 import sys
 from nightrook.model.facts import Facts
-from nightrook.runs.heal import heal
+from nightrook.runs.crash_recovery import recover
 from nightrook.process.liveness import is_alive
 from nightrook.store.list import newest_first
 
 sys.stdin.read(1)
-print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in newest_first(sys.argv[1])))
+print(sum(recover(folder, alive=is_alive, now=2000.0) for folder in newest_first(sys.argv[1])))
 """
 
 
@@ -264,22 +265,22 @@ def test_of_two_processes_that_heal_at_once_each_run_is_healed_by_one(tmp_path: 
     dead.communicate()
     info = msgspec.structs.replace(INFO, runner_pid=dead.pid, recorder_pid=None)
     folders = [create_run(tmp_path, info) for _ in range(30)]
-    healers = [run_python(HEALER, str(tmp_path)) for _ in range(2)]
-    for healer in healers:
-        assert healer.stdin is not None
-        healer.stdin.write(b".")
-        healer.stdin.flush()
-    assert sum(int(healer.communicate()[0]) for healer in healers) == 30
+    recoverers = [run_python(RECOVERER, str(tmp_path)) for _ in range(2)]
+    for recoverer in recoverers:
+        assert recoverer.stdin is not None
+        recoverer.stdin.write(b".")
+        recoverer.stdin.flush()
+    assert sum(int(recoverer.communicate()[0]) for recoverer in recoverers) == 30
     for folder in folders:
         assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
         assert len(list(folder.path.iterdir())) == 3
 
 
-def test_the_processes_that_outlived_a_healed_run_are_ended(folder: RunFolder) -> None:
+def test_the_processes_that_outlived_a_recovered_run_are_ended(folder: RunFolder) -> None:
     marked = {**os.environ, trees.MARKER: str(folder.path)}
     left = subprocess.Popen(["sleep", "600"], env=marked)
     try:
-        assert healed(folder).verdict() is not None
+        assert recovered(folder).verdict() is not None
         assert left.wait(60) == -signal.SIGKILL
     finally:
         left.kill()
