@@ -1,4 +1,4 @@
-"""What an iteration changed: by snapshots of a git repository, or else by a list of all files.
+"""The changes of an iteration, by snapshots of a git repository, or else by lists of all files.
 
 A snapshot is a tree of git, made with an index and objects of the loop's own: the repository is
 only read. Outside of a repository, names, sizes and times of files are compared.
@@ -32,7 +32,7 @@ class Snapshots:
         return None if tree is None else Change(mark=tree)
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since a snapshot; None if that cannot be known."""
+        """Compare the files with a snapshot; None if that is not possible."""
         now = self._tree()
         if now is None or before is None or before.mark is None:
             return None
@@ -103,7 +103,7 @@ class Listings:
         return Change(mark=_mark(data))
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since the last list; None if that cannot be known."""
+        """Compare the files with the last list; None if that is not possible."""
         then = self._read(before)
         if then is None or (now := self._list()) is None:
             return None

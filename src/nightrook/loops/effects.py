@@ -1,4 +1,4 @@
-"""Everything a loop does outside of itself: runs agents and checks, sleeps, looks at files."""
+"""The side effects of a loop: runs agents and checks, sleeps, looks at files."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effects(Protocol):
-    """Everything in a loop that is not a pure function."""
+    """The parts of a loop that are not pure functions."""
 
     def now(self) -> float:
         """The time on the wall clock."""
@@ -80,7 +80,7 @@ class Effects(Protocol):
         """A fingerprint of the files; None if they cannot be compared."""
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since a snapshot; None if that cannot be known."""
+        """Compare the files with a snapshot; None if that is not possible."""
 
     def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
         """Commit what the agent changed; a GitError if that is not possible.
@@ -172,7 +172,7 @@ class RealEffects:
         return self._files.take()
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since a snapshot."""
+        """Compare the files with a snapshot."""
         return self._files.change(before)
 
     def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:

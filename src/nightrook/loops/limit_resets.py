@@ -1,4 +1,4 @@
-"""When a provider's limit ends: from a field if there is one, else from known forms of text.
+"""Finds when a provider's limit resets: from a field, or else from known forms of text.
 
 Only the main agent's final error is read: a limit in the output of a tool means nothing.
 """
@@ -181,7 +181,7 @@ class SystemZone(tzinfo):
     """The zone of this machine with its daylight saving time, which a fixed offset would miss."""
 
     def utcoffset(self, wall: datetime | None) -> timedelta:
-        """How far local time is ahead of UTC."""
+        """The offset of local time from UTC."""
         if wall is None:
             return timedelta(0)
         return timedelta(seconds=time.localtime(_system_moment(wall)).tm_gmtoff)

@@ -73,7 +73,7 @@ _MOST_UNREAD = 10_000  # beyond it, events of the agent are only in the log
 
 
 class Progress:
-    """What a loop has done, and a queue of its events for one reader."""
+    """The state of a loop on disk, and a queue of its events for one reader."""
 
     def __init__(self, folder: LoopFolder, state: LoopState, *, clock: Callable[[], float]) -> None:
         self.state = state
@@ -83,7 +83,7 @@ class Progress:
 
     @property
     def elapsed_s(self) -> float:
-        """How long the loop has run until now."""
+        """The seconds that the loop has run until now."""
         return self.state.elapsed_s(self._clock())
 
     def save(self, **changes: object) -> None:
@@ -358,12 +358,12 @@ class Loop:
 
     @property
     def state(self) -> LoopState:
-        """What it has done so far."""
+        """The state of the loop."""
         return self._progress.state
 
     @property
     def end(self) -> LoopEnd | None:
-        """How it ended; None while it runs."""
+        """The end of the loop; None while it runs."""
         return self.state.end
 
     @property

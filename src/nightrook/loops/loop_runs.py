@@ -105,7 +105,7 @@ def _ended_well(state: RunState) -> bool:
 
 
 def _reported_error(state: RunState) -> str | None:
-    """What went wrong, in the words of the agent or its provider."""
+    """Return what went wrong, in the words of the agent or its provider."""
     if _ended_well(state):
         return None
     last = state.results[-1] if state.results else None

@@ -1,4 +1,4 @@
-"""What a loop was asked to do: the goal, the ceilings, and how to handle limits and failures."""
+"""The plan of a loop: its goal, its ceilings, and what to do about limits and failures."""
 
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from nightrook.runs.git.repository import Repository
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """When the work is done: what the agent must answer, and which commands must pass."""
+    """The goal of a loop: the answer that is expected, and the commands that must pass."""
 
     until: str | None = None
     """The whole answer must equal this, ignoring white space and case."""
@@ -33,7 +33,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a whole loop may use; every one of them always applies."""
+    """The limits of a whole loop; all of them always apply."""
 
     iterations: int = 20
     time_s: float = 8 * 3600.0
@@ -57,7 +57,7 @@ _CEILINGS = Limits(time="time_s", cost="cost_usd", tokens="tokens", turns="turns
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the same thing may happen before the loop ends for lack of progress."""
+    """The number of times that something may repeat before the loop ends for lack of progress."""
 
     same_error: int = 3
     same_answer: int = 5
@@ -67,7 +67,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do when the provider's limit is reached."""
+    """The reaction to a provider's limit that is reached."""
 
     do: Literal["wait", "stop", "switch"] = "wait"
     agent: str | None = None
@@ -75,7 +75,7 @@ class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a loop was asked to do; it is kept on disk, so that the loop can be resumed."""
+    """The plan of a loop; it is kept on disk, so that the loop can be resumed."""
 
     run: RunOptions
     """What every iteration is asked for; the loop adds what is left to spend."""

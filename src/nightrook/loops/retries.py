@@ -1,4 +1,4 @@
-"""When a loop retries, and after how long: limits of a provider, overload, failures of the network.
+"""Decides when a loop retries: after limits of a provider, overload, failures of the network.
 
 - A limit that is used up, or nearly, is waited for until the time that the agent reported; an
   unknown time is tried for, with growing pauses. `--on-limit` may stop or switch agents instead.
@@ -28,7 +28,7 @@ MOST_BACKOFF_S = 300.0
 
 
 def end_of_limit(resets_at: float, *, now: float) -> float:
-    """When to continue after a limit: never early, and never absurdly late."""
+    """Return the time to continue after a limit: never early, and never absurdly late."""
     return min(max(resets_at + MARGIN_S, now + LEAST_WAIT_S), now + MOST_AHEAD_S)
 
 
@@ -124,5 +124,5 @@ def after_failure(moment: Moment) -> Decision | None:
 
 
 def _in_a_row(attempts: Sequence[Attempt], holds: Callable[[Attempt], bool]) -> int:
-    """How many of the last runs it holds for, without a gap."""
+    """Count the last runs for which it holds, without a gap."""
     return sum(1 for _ in takewhile(holds, reversed(attempts)))

@@ -1,4 +1,4 @@
-"""What a loop does next, as pure functions of its plan and its state: one small rule each.
+"""Decides what a loop does next: small rules, pure functions of its plan and its state.
 
 The first rule that applies decides (`_AFTER`, `_BEFORE`); if none does, the loop continues. Rules
 on waiting and retrying are in `nightrook.loops.retries`.

@@ -16,7 +16,7 @@ from nightrook.model.status import LoopEnd, Outcome
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What an iteration changed in the working folder."""
+    """The changes of an iteration in the working folder."""
 
     files: int = 0
     added: int | None = None
@@ -26,7 +26,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How one run of the agent went, as far as the rules need to know."""
+    """The result of one run of the agent, as far as the rules need it."""
 
     run: str | None = None
     status: Outcome
@@ -71,12 +71,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def duration_s(self) -> float:
-        """How long the run took."""
+        """The duration of the run."""
         return elapsed_s(self.started_at, self.ended_at)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """How one check went."""
+    """The result of one check."""
 
     command: str
     ok: bool
@@ -161,7 +161,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoopState(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that must survive a crash."""
+    """The state of a loop that must survive a crash."""
 
     started_at: float
     agent: str
@@ -178,7 +178,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     """When this state was saved, by the loop's own clock."""
 
     def elapsed_s(self, now: float) -> float:
-        """How long it has been running, waits included, until its end or until now."""
+        """The seconds that it has been running, waits included, until its end or until now."""
         return elapsed_s(self.started_at + self.paused_s, self.ended_at or now)
 
     def reopened(self, now: float) -> "LoopState":
@@ -201,7 +201,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> Ending[LoopEnd] | None:
-        """How it ended; None if it has not."""
+        """The end of the loop; None if it has not ended."""
         if self.end is None:
             return None
         return Ending.of_loop(
@@ -233,7 +233,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def iterations(self) -> int:
-        """How many iterations were done; waits don't count."""
+        """The number of iterations that were done; waits don't count."""
         return len(self.counted)
 
     @property
@@ -248,12 +248,12 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unknown_costs(self) -> int:
-        """How many runs reported no cost."""
+        """The number of runs that reported no cost."""
         return sum(report.spent_usd is None for report in self._started)
 
     @property
     def known_usd(self) -> float | None:
-        """What was spent; None if there were runs and none of them reported its cost."""
+        """The cost so far; None if there were runs and none of them reported its cost."""
         return None if 0 < len(self._started) == self.unknown_costs else self.spent_usd
 
     @property
@@ -262,7 +262,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost_source(self) -> Source:
-        """How certain the sum of the costs is."""
+        """The certainty of the sum of the costs."""
         reports = (attempt.report for attempt in self.attempts)
         return least_certain(r.cost_source for r in reports if r.spent_usd is not None)
 
@@ -282,7 +282,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """Everything a rule may look at; it makes the decisions of rules."""
+    """The input of every rule; it makes the decisions of rules."""
 
     plan: LoopPlan
     state: LoopState
@@ -305,7 +305,7 @@ class Moment(msgspec.Struct, frozen=True):
 
     @property
     def time_left_s(self) -> float:
-        """How much of the loop's time is left."""
+        """The seconds that are left of the loop's time."""
         return self.plan.ceilings.time_s - self.elapsed_s
 
     def finish(self, end: LoopEnd, reason: str, evidence: tuple[str, ...] = ()) -> Decision:

@@ -1,4 +1,4 @@
-"""How a loop waits: until a time of day, while its own time lasts, and until it is asked to stop.
+"""Waits of a loop: until a time of day, while its own time lasts, until it is asked to stop.
 
 Two clocks are read. Waits end by the wall clock, because a provider announces a time of day; it is
 read repeatedly, since the machine may sleep or its clock be set. How long the loop has run is

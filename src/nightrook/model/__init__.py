@@ -1,1 +1,1 @@
-"""What happened, in neutral terms: events, records, state, money, verdict. No I/O, no clock."""
+"""The neutral model of what happened: events, records, state, money, verdict. No I/O, no clock."""

@@ -1,7 +1,19 @@
-"""Writes the ledger: reports are booked once, totals differenced, results settle.
+"""Writes the ledger: books each report once, takes differences of totals, settles at results.
 
-While the agent works the ledger estimates; a result settles what came before it with the agent's
-own figures.
+`nightrook.model.ledger` has the theory and the accounts. This is the writer, with what it must know
+about the past of a stream to make entries of what agents report:
+
+- `report` takes the usage of a message. A report without an id is a message of its own. A
+  cumulative one is the growth of a counter, less what messages have reported since its last value,
+  because some agents report both (`_rest`).
+- `settle` takes the result of a turn: first the total of money (`_take_total`), then what the turn
+  used beyond its messages (`_correct`), then the count of tokens (`_take_count`). Only growth moves
+  the marks: an interrupted turn is reported with no cost and no tokens, yet they were spent, so its
+  messages stay unsettled, and estimated.
+
+Three figures continue from earlier processes: counters (`earlier`), their cost (`earlier_usd`) and
+the total of a resumed session (`_base`). A total that falls was started again by the agent; what
+came before is carried (`_carried`). A cost that no run can have (`credible`) is not a report.
 """
 
 from collections.abc import Sequence

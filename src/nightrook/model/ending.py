@@ -1,4 +1,4 @@
-"""How something ended, as one value: a run, a session, a loop, a batch, a job of a fleet.
+"""One value for the end of something: a run, a session, a loop, a batch, a job of a fleet.
 
 A run's end is known in pieces: its verdict is judged from its stream and its process, the recorder
 writes when the process ended, and `run.json` says when it began. An `Ending` joins them. Lists,

@@ -63,7 +63,7 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the agent wrote: its messages, stderr, and its own log of the session."""
+    """Facts from what the agent wrote: its messages, stderr, and its own log of the session."""
 
     has_stream: bool = True
     """False for a command that no adapter knows: only its exit code counts."""
@@ -135,7 +135,7 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class PersonFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the user decided, and what rook did in the user's name: answers, limits and stops."""
+    """Decisions of the user, and acts of rook in the user's name: answers, limits and stops."""
 
     stopped_for: StopReason | None = None
     """Why rook stopped the run, if it did; `finished` after a result and a grace period."""
@@ -163,7 +163,7 @@ class PersonFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class RecorderFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of the run is saved, and whether that can be relied on."""
+    """The state of the saved output: whether it is complete and unchanged."""
 
     recorder_died: bool = False
     """Whether the recorder or the runner died, so that the process's end was not recorded."""
@@ -185,7 +185,7 @@ class RecorderFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything that decides a verdict, by origin."""
+    """All facts that decide a verdict, by origin."""
 
     process: ProcessFacts = ProcessFacts()
     stream: StreamFacts = StreamFacts()

@@ -56,7 +56,7 @@ _TRIM_SIZE = 1_000_000  # bytes of the stream between two looks at how much is k
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run before its agent has written a word."""
+    """The facts about a run that are known before its agent writes anything."""
 
     model: str | None = None
     """The model that was asked for; not every agent reports its own."""

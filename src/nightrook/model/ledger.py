@@ -1,6 +1,44 @@
-"""What a stream cost: each message once, unknown never zero.
+"""The cost of a stream: each message is counted once, and unknown is never zero.
 
-`model/bookkeeping.py` writes it; here it is read. Messages are priced when a cost is asked for.
+Agents report the same tokens up to four times, and no two agents the same set: a message's usage
+when it begins (with too little output) and again as it grows; a counter of the whole session that
+only rises; the usage and the cost of a turn in its result; and a count of all tokens of each model.
+Adding up what is reported would bill a run twice. So the ledger has one entry for each message, and
+two marks that say up to where the agent's own figures include the entries:
+
+```
+ UsageReported ──▶ entry (by message id; the most final report counts)
+                     │ book
+                     ├─▶ seen, by_turn, by_model, by_parent
+                     ├─▶ unsettled, if entry.epoch == epoch      (no cost of the agent includes it)
+                     └─▶ uncounted, if entry.count == count      (no count of the agent includes it)
+
+ TurnFinished ───▶ the agent's total of money grew:  epoch += 1, unsettled = nothing
+                   its count of tokens grew:         count += 1, uncounted = nothing
+
+ cost   = the agent's total + the estimate of what is unsettled
+ tokens = the agent's count + what is uncounted; without a count, those of all messages
+```
+
+`nightrook.model.bookkeeping` writes, and this module reads: `RunState.ledger` is typed as `Ledger`,
+so that nothing but the fold of a stream can book. What both rely on:
+
+- **An account is the sum of its entries.** `_book` alone changes accounts, by +1 or -1. A message
+  that is reported again is booked out with the marks that it had, changed, and booked in again; so
+  a correction of a settled message does not make it unsettled.
+- **An entry may change until it is let go of.** Only the latest 1024 can be reported again; older
+  ones stay in the accounts as sums. Memory does not grow with the stream.
+- **Money is whole nano-dollars**, so that sums don't depend on their order. Floats are made at the
+  edge (`dollars`).
+- **Prices are looked up late.** Most agents report their own cost, and the price book takes time to
+  load. The first question that needs an estimate (`_estimate`) values what is there; from then on
+  each entry is valued as it comes. An entry without a known price makes a sum unknown, never
+  smaller.
+- **Unknown is not zero.** A counter whose start is unknown (a resumed session) has no difference; a
+  subagent whose usage is not reported makes the cost a lower bound (`Money.at_least`).
+
+Not simply the agent's own total: it comes only with a result, is missing after an interrupt, starts
+again in some agents and continues an earlier process's in others. A budget must hold before that.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +81,7 @@ class Tokens(msgspec.Struct, kw_only=True):
 
 
 class Account(msgspec.Struct):
-    """What some messages used and, as far as their models have a price, cost."""
+    """The tokens of some messages and, as far as their models have a price, their cost."""
 
     tokens: Tokens = msgspec.field(default_factory=Tokens)
     nano: int = 0
@@ -73,14 +111,14 @@ class Money(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reconciliation(msgspec.Struct, frozen=True):
-    """What the messages cost at list prices, and what the agent says that this process spent."""
+    """The cost of the messages at list prices beside the cost that the agent reports."""
 
     messages_usd: float
     agent_usd: float
 
     @property
     def unseen_usd(self) -> float:
-        """What went to calls that were not reported; less than 0 if the agent left some out."""
+        """The cost of calls that were not reported; less than 0 if the agent left some out."""
         return self.agent_usd - self.messages_usd
 
 
@@ -105,7 +143,7 @@ class Entry(msgspec.Struct):
 
 
 class Ledger:
-    """What a stream used and cost so far; `prices` gives the price of a model."""
+    """The tokens and the cost of a stream so far; `prices` returns the price of a model."""
 
     def __init__(self, prices: Prices = no_prices) -> None:
         self._prices = prices
@@ -146,7 +184,7 @@ class Ledger:
 
     @property
     def unsettled(self) -> Account:
-        """Those of them that no result has counted."""
+        """The messages that no result has counted."""
         self._estimate()
         return self._unsettled
 
@@ -191,7 +229,7 @@ class Ledger:
 
     @property
     def spent_usd(self) -> float | None:
-        """What this process spent, the part that is not settled yet included; budgets count it."""
+        """The cost of this process, including what is not settled yet; budgets count it."""
         spent = self.spent_nano
         if spent is None:
             return self.cost.usd
@@ -222,24 +260,24 @@ class Ledger:
 
     @property
     def steps(self) -> int:
-        """How many messages the main thread's model has written."""
+        """The number of messages that the main thread's model has written."""
         return self._by_parent[None].messages if None in self._by_parent else 0
 
     @property
     def native_turn_usd(self) -> Mapping[int, float]:
-        """What each finished turn added to the agent's own total."""
+        """The amount that each finished turn added to the agent's own total."""
         return {turn: dollars(nano) for turn, nano in self._native_turns.items()}
 
     @property
     def saved_usd(self) -> float | None:
-        """What the cache saved, estimated; None if a model has no known price."""
+        """The estimated savings of the cache; None if a model has no known price."""
         if self.seen.unpriced or self.seen.unsaved:
             return None
         return dollars(self.seen.saved_nano)
 
     @property
     def reconciliation(self) -> "Reconciliation | None":
-        """What the messages cost beside the agent's own total; None if one is unknown."""
+        """The cost of the messages beside the agent's own total; None if one is unknown."""
         if self.native_nano is None or self.seen.unpriced or not self.seen.messages:
             return None
         messages = self.seen.nano - self.unsettled.nano
@@ -289,7 +327,7 @@ class Ledger:
 
 
 def least_certain(sources: Iterable[Source]) -> Source:
-    """How far a sum can be trusted: as far as its least certain part."""
+    """Return the least certain of the sources of a sum, which is as certain as the sum is."""
     found = set(sources)
     order: tuple[Source, ...] = ("unknown", "estimated", "native")
     return next((source for source in order if source in found), "unknown")

@@ -15,7 +15,7 @@ _MOST_USD = 1e6  # a message, turn or session that costs more is a mistake of it
 
 
 class Amounts(Protocol):
-    """What a call used; None counts as 0."""
+    """The counts of a call that have a price; None counts as 0."""
 
     @property
     def input(self) -> int | None: ...  # noqa: D102

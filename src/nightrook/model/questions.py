@@ -31,7 +31,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent waits for before it continues."""
+    """A question that an agent waits for before it continues."""
 
     id: str
     """The id that the answer must include."""

@@ -1,4 +1,4 @@
-"""What is true of a run at one moment: a frozen value for other threads, the wire and screens.
+"""A snapshot of a run at one moment: a frozen value for other threads, the wire and screens.
 
 Everything in it is bounded: of lists only the latest items are kept, beside how many there are, and
 long text is cut. `RunState.snapshot` makes it.
@@ -45,7 +45,7 @@ class TokenCounts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of all counts."""
         parts = (self.input, self.output, self.cache_read, self.cache_write)
         return sum(part or 0 for part in parts)
 
@@ -61,7 +61,7 @@ class ToolCounts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FileCounts(_Part, frozen=True, kw_only=True):
-    """How many files were changed, and by how many lines; None if a change did not say."""
+    """The numbers of changed files and lines; None if a change reported no lines."""
 
     changed: int = 0
     added: int | None = 0
@@ -116,7 +116,7 @@ class Retry(_Part, frozen=True, kw_only=True):
 
 
 class Quota(_Part, frozen=True, kw_only=True):
-    """How much of a provider's limit is used, from 0 to 1."""
+    """The used share of a provider's limit, from 0 to 1."""
 
     window: str | None = None
     name: str | None = None
@@ -143,7 +143,7 @@ class Failure(_Part, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What is true of a run after `seq` records."""
+    """The state of a run after `seq` records."""
 
     seq: int = 0
     """How many records it is made from: reading can continue at this number."""

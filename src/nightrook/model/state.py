@@ -1,4 +1,4 @@
-"""What is known of a run: every screen, loop and report reads it, and none can change it."""
+"""The state of a run, folded from its records: every screen, loop and report reads it."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -83,7 +83,7 @@ class TaskSpan(msgspec.Struct):
 
 
 class FileState(msgspec.Struct):
-    """What was done to one file; lines are None if a change did not count them."""
+    """The changes of one file; lines are None if a change did not count them."""
 
     change: Change | None
     added: int | None = 0
@@ -91,7 +91,7 @@ class FileState(msgspec.Struct):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the agent asked, and where and when the stream says so."""
+    """A question of the agent, with its place and time in the stream."""
 
     event: PermissionRequested
     seq: int
@@ -99,7 +99,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Dropped(msgspec.Struct):
-    """What is no longer listed in a state, because there was too much of it, and still counts."""
+    """Sums of what a state no longer lists because there was too much of it."""
 
     steps: int | None = None
     denials: int = 0
@@ -110,7 +110,7 @@ class Dropped(msgspec.Struct):
 
 
 class RunState:
-    """What a stream has reported so far. It is read only: `model/fold.py` makes it.
+    """The state of a run so far, from its stream. It is read only: `model/fold.py` makes it.
 
     It changes with every record, so it belongs to one thread; others get a `snapshot`.
     """
@@ -169,7 +169,7 @@ class RunState:
 
     @property
     def steps(self) -> int | None:
-        """How many steps it took, as the agent counts them when a turn is over.
+        """The number of steps, as the agent counts them when a turn is over.
 
         People call them turns, as agents do in their `--max-turns`; here a turn is all that one
         prompt sets off.
@@ -216,22 +216,22 @@ class RunState:
 
     @property
     def denied_tools(self) -> int:
-        """How many tool calls were not permitted."""
+        """The number of tool calls that were not permitted."""
         return len(self.denials) + self.dropped.denials
 
     @property
     def failed_tools(self) -> int:
-        """How many tool calls failed, those that were not permitted aside."""
+        """The number of tool calls that failed, without those that were not permitted."""
         return len(self._failed) + self.dropped.failed
 
     @property
     def lines(self) -> int | None:
-        """How many lines there were, once the stream is closed."""
+        """The number of lines, once the stream is closed."""
         return self.closed.lines if self.closed else None
 
     @property
     def silent(self) -> int | None:
-        """How many messages had no event, once the stream is closed."""
+        """The number of messages without an event, once the stream is closed."""
         return self.closed.silent if self.closed else None
 
     def snapshot(self) -> Snapshot:

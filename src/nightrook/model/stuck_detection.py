@@ -33,7 +33,7 @@ class OpenTool(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run that writes nothing."""
+    """The evidence about a run that writes nothing."""
 
     silent_s: float
     tools: tuple[OpenTool, ...] = ()
@@ -55,7 +55,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suspicion(msgspec.Struct, frozen=True):
-    """Why a run seems to be stuck."""
+    """The reason why a run seems to be stuck, with the evidence."""
 
     reason: str
     evidence: tuple[str, ...]

@@ -19,7 +19,7 @@ _MOST_LINES = 20  # of stderr
 
 
 class RunStart(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run in the background started: its name, and its verdict if it is over already."""
+    """The start of a run in the background: its name, and its verdict if it is over already."""
 
     name: str = ""
     verdict: Verdict | None = None

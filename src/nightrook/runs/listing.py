@@ -85,7 +85,7 @@ def running_run(folder: RunFolder) -> Row | None:
 
 
 def combined(names: Iterable[str]) -> Row:
-    """What runs that belong together have used and changed, as one; those removed are left out."""
+    """Sum up runs that belong together as one row; removed runs are left out."""
     found = []
     for name in names:
         with suppress(NightrookError):

@@ -204,7 +204,7 @@ class Spool:
         return reader
 
     def next_for(self, reader: "SpoolReader") -> int | _Unlogged | None:
-        """What a reader reads next: the log up to a position, a piece, or None for nothing yet."""
+        """Return what comes next: the log up to a position, a piece, or None for nothing yet."""
         index = reader.pieces - self._released
         piece = self._unlogged[index] if index < len(self._unlogged) else None
         until = self._logged if piece is None else piece.position

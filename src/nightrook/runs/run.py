@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # few runs are resumed or have a worktree
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """How many events there were, and how many lines could not be understood."""
+    """Counts of the events, and of the lines that could not be understood."""
 
     events: int
     errors: int
@@ -109,7 +109,7 @@ class Run(RunResult):
 
     @property
     def folder(self) -> RunFolder:
-        """Where everything about the run is kept."""
+        """The folder of the run."""
         if self._folder is None:
             raise RuntimeError("the run has not been started: use it in `async with`")
         return self._folder
@@ -121,12 +121,12 @@ class Run(RunResult):
 
     @property
     def stats(self) -> Stats:
-        """How many events, and how many lines that could not be understood."""
+        """Counts of the events, and of the lines that could not be understood."""
         return Stats(self.state.records, self.state.unknown.total() + self.state.unreadable)
 
     @property
     def last_activity(self) -> float | None:
-        """When the agent last wrote something that we understood."""
+        """The time of the last message of the agent that was understood."""
         return self.state.last_activity
 
     @property

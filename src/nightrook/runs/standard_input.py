@@ -1,4 +1,4 @@
-"""What is piped to rook: whether it is data, reading it as text, and passing it on to an agent."""
+"""Standard input of rook: detects data, reads it as text, and passes it on to an agent."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""What a run has produced: its answer, its cost, its files, and all of it in one object."""
+"""The products of a run: its answer, its cost, its files, and all of them in one object."""
 
 import msgspec
 
@@ -14,14 +14,14 @@ from nightrook.story.final_answer import run_answer
 
 
 class RunResult:
-    """What a run has produced so far; it does not change once the run is over."""
+    """The products of a run so far; they do not change once the run is over."""
 
     agent: Agent | None
     state: RunState
 
     @property
     def folder(self) -> RunFolder:
-        """Where everything about the run is kept."""
+        """The folder of the run."""
         raise NotImplementedError
 
     @property
@@ -31,7 +31,7 @@ class RunResult:
 
     @property
     def cost(self) -> float | None:
-        """What the run has cost in dollars; None if that is unknown."""
+        """The cost of the run in dollars; None if that is unknown."""
         return self.state.ledger.spent_usd
 
     @property
@@ -46,7 +46,7 @@ class RunResult:
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, what it cost and how it ended."""
+    """A run in one object: its answer, its cost and its status."""
 
     file: str
     agent: str | None

@@ -113,7 +113,7 @@ class Supervisor:
         return self._refused
 
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
-        """What rook itself knows about how the run ended; `agent` is what sentences call it."""
+        """Return what rook knows about the end of the run; `agent` is its name in sentences."""
         timed_out = "timed_out" in (exit.stopped_for, self.stop_reason)
         passed = passed_limit(
             self._feed.state,

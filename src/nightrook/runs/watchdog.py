@@ -31,7 +31,7 @@ class Silence:
 
     @property
     def seconds(self) -> float:
-        """How long it has lasted."""
+        """The duration of the silence."""
         return self._steady() - self._started
 
     def end(self) -> None:

@@ -90,7 +90,7 @@ class Redactor:
         return without_tokens(without, marks if without is data else marked_words(without))
 
     def unfinished(self, text: str) -> int:
-        """How many characters at the end of text may belong to a secret that goes on."""
+        """Count the characters at the end of text that may belong to a secret that continues."""
         key = text.rfind("-----BEGIN ")
         if key >= 0 and _KEY.decode() in text[key:] and not _KEY_END.search(text, key):
             return len(text) - key

@@ -1,4 +1,4 @@
-"""What tokens look like, and a quick search for them."""
+"""The shapes of known kinds of tokens, and a quick search for them."""
 
 import re
 from functools import cache
@@ -14,7 +14,7 @@ _LEAST_OF_CUT = 8
 
 
 class Shape(NamedTuple):
-    """What a kind of token looks like: how it starts, as nothing else does, and its characters."""
+    """The shape of a kind of token: its beginning, which nothing else has, and its characters."""
 
     name: str
     starts: str

@@ -1,4 +1,4 @@
-"""Which variables of an environment hold a secret, and how their values may be written."""
+"""Finds the variables of an environment that hold a secret, and the ways to write their values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ class SecretValue:
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
-        """What matches the value, also one that was cut."""
+        """The pattern that matches the value, also one that was cut."""
         whole, head = re.escape(self.data), re.escape(self.head)
         cut = rb"|%b\S{0,%d}?%b" % (head, len(self.data), CUT) if head != whole else b""
         return re.compile(whole + cut)

@@ -1,4 +1,4 @@
-"""What a viewer lists of a run: items in order, each changed in place.
+"""The timeline of a run, as viewers list it: items in order, each changed in place.
 
 An item has no copy of anything bulky, only its place in the raw log.
 """

@@ -83,7 +83,7 @@ class Timeline:
 
     @property
     def revision(self) -> int:
-        """How many changes there were."""
+        """The number of changes so far."""
         return len(self._changes)
 
     def take(self, records: Iterable[Record]) -> None:

@@ -34,7 +34,7 @@ ItemKind = Literal[
 
 
 class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """Where a message is in the raw log."""
+    """The place of a message in the raw log."""
 
     offset: int
     length: int
@@ -109,7 +109,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def duration_s(self) -> float | None:
-        """How long it took, as far as arrival times are known."""
+        """The duration, as far as arrival times are known."""
         return elapsed_s(self.begin, self.end)
 
 

@@ -62,7 +62,7 @@ class RefusedError(NightrookError):
 
 
 class Outcome(NamedTuple):
-    """What became of a decision."""
+    """The result of a decision."""
 
     counts: bool
     """Whether it is the first one on its question."""
@@ -101,7 +101,7 @@ async def decide(folder: RunFolder, id: str, decision: Decision) -> Outcome:
 
 @asynccontextmanager
 async def watching(folder: RunFolder) -> AsyncIterator[ChangeStream]:
-    """What changes while the block lasts: `Listed` first, then `Opened` and `Closed`.
+    """Yield the changes while the block lasts: `Listed` first, then `Opened` and `Closed`.
 
     It ends when the run is over, or if its reader was too slow: then watch again.
     """

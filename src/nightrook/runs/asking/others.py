@@ -52,7 +52,7 @@ class OtherProcesses:
         return self._server is not None and (self.waited_for or is_attended(self._home))
 
     def closing(self, seq: int | None) -> ClosedQuestion | None:
-        """How a question was closed, by the number of its record; None if it is open."""
+        """Return how a question was closed, by the number of its record; None if it is open."""
         return self.questions.closed(str(seq))
 
     async def settle(self, seq: int | None, decision: Decision) -> ClosedQuestion | None:

@@ -1,4 +1,4 @@
-"""Who may decide: a process of the same user that is not part of any agent's process tree."""
+"""Checks who may decide: a process of the same user outside of any agent's process tree."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ class Recorder(NamedTuple):
 
 
 def refusal(connection: socket.socket, recorder: Recorder | None) -> str | None:
-    """Why the process at the other end may not decide for a run of ours; None if it may.
+    """Return why the process at the other end may not decide for a run; None if it may.
 
     A process whose origin is not known may not. Without a recorder, the run's agent is on another
     machine, and only those of other runs here are refused.

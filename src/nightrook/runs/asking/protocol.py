@@ -1,4 +1,4 @@
-"""What a viewer and a runner write to each other: one JSON line each, up to these sizes."""
+"""The protocol between viewers and a runner: one JSON line each, up to these sizes."""
 
 import re
 
@@ -18,13 +18,13 @@ _THROUGH = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="do"):
-    """What a viewer asks for; `version` is that of its protocol."""
+    """A request of a viewer; `version` is that of its protocol."""
 
     version: int = VERSION
 
 
 class ListRequest(Request, frozen=True, kw_only=True, tag="list"):
-    """Which questions are open? The answer is `Listed`."""
+    """A request for the open questions; the answer is `Listed`."""
 
 
 class WatchRequest(Request, frozen=True, kw_only=True, tag="watch"):
@@ -39,7 +39,7 @@ class DecideRequest(Request, frozen=True, kw_only=True, tag="decide"):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", omit_defaults=True):
-    """What a runner answers."""
+    """An answer of the runner."""
 
 
 class Listed(Response, frozen=True, kw_only=True, tag="listed"):
@@ -114,7 +114,7 @@ def load_response(line: bytes) -> Responses:
 
 
 def problem(ask: Ask, decision: Decision) -> str | None:
-    """Why a decision from another process is not one on this question; None if it is."""
+    """Return why a decision from another process is not one on this question; None if it is."""
     texts = {question.text for question in ask.questions}
     if decision.by not in ("person", "program"):  # guards: decider-known
         return "a decision is made by a person or a program"

@@ -19,7 +19,7 @@ Watcher = asyncio.Queue[Changes | None]
 
 
 class Questions:
-    """What an agent waits for; every question is decided once, or withdrawn."""
+    """The questions that an agent waits for; each is decided once, or withdrawn."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[OpenQuestion, Callable[[Decision], None]]] = {}
@@ -28,7 +28,7 @@ class Questions:
 
     @property
     def open(self) -> tuple[OpenQuestion, ...]:
-        """Those that nobody has decided yet, in the order in which they were asked."""
+        """The undecided questions, in the order in which they were asked."""
         return tuple(question for question, _ in self._open.values())
 
     @property
@@ -37,7 +37,7 @@ class Questions:
         return len(self._open) >= MOST_OPEN
 
     def closed(self, id: str) -> ClosedQuestion | None:
-        """How a question was closed; None if it is open, was never asked, or too long ago."""
+        """Return how a question was closed; None if it is open, or not one of the latest."""
         return self._closed.get(id)
 
     def ask(self, question: OpenQuestion, decided: Callable[[Decision], None]) -> None:

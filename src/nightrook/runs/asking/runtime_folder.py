@@ -1,4 +1,4 @@
-"""Where the sockets of runners are: a folder of the user that no other user can enter."""
+"""The folder for the sockets of runners, which no other user can enter."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What a run changed in a repository, as two commits: shown as a diff, and applied to a checkout.
+"""The changes of a run in a repository, as two commits: shown as a diff, applied to a checkout.
 
 A checkout is changed only if nothing of the user's can be lost: every file in question is as it was
 committed or as it was when the run started, and the three-way merge has no conflict.
@@ -31,11 +31,11 @@ _AS_IS = (
 
 
 class ApplyError(NightrookError):
-    """What a run changed cannot be applied to a checkout, which was left as it is."""
+    """The changes of a run cannot be applied to a checkout, which was left as it is."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run changed."""
+    """The changes of a run."""
 
     base: str
     """The commit that the run started with."""
@@ -48,7 +48,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What was applied to a checkout."""
+    """The changes that were applied to a checkout."""
 
     files: tuple[str, ...]
     submodules: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ class ChangedRepositoryError(GitError):
 
 
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit holds, and what it does not."""
+    """A commit that was made, and the files that it leaves out."""
 
     commit: str | None = None
     """The short hash; None if there was nothing to commit."""

@@ -58,7 +58,7 @@ def folder_in(worktree: Path, cwd: str, top: str) -> str:
 def worktree_change(
     worktree: str, branch: str, keep: Path, *, stored: bool = False
 ) -> tuple[Repository, Change]:
-    """What was changed in a worktree since it was added, and the repository that it is part of.
+    """Return the changes in a worktree since it was added, and its repository.
 
     What is not committed there becomes a commit in `keep`, a folder of ours, or, if it should be
     stored, in the repository itself. No ref leads to it.
