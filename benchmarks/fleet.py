@@ -24,8 +24,8 @@ from nightrook.fleet.connection import Address, connect, connected
 from nightrook.fleet.messages import Ended
 from nightrook.fleet.mirror import Mirror
 from nightrook.fleet.nats_server import LocalServer
-from nightrook.fleet.reader import Reader
 from nightrook.fleet.shipper import Attempt, Shipper
+from nightrook.fleet.stream_reader import JetStreamReader
 from nightrook.fleet.streams import make_streams
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.fleet.worker.worker import Worker, WorkerPlan
@@ -61,7 +61,7 @@ async def _bulk(url: str, folder: Path) -> None:
         sent_s = time.perf_counter() - began
         target = create_run(folder / "b", _info())
         began, size = time.perf_counter(), 0
-        reader = Reader(connection, subjects.EV, subjects.events_of("bulk", 1))
+        reader = JetStreamReader(connection, subjects.EV, subjects.events_of("bulk", 1))
         with Mirror(target) as mirror:
             async for message in reader.messages():
                 if message is not None and message.subject.endswith("stdout"):
@@ -85,7 +85,9 @@ async def _rate(url: str, folder: Path) -> None:
         shipper = Shipper(connection, Attempt("w", "rate"), source.path)
         following = asyncio.create_task(shipper.follow(lambda _: asyncio.sleep(0.01), lambda: 0))
         with Mirror(target) as mirror:
-            copying = asyncio.create_task(_copied(Reader(connection, *_RATE_SUBJECT), mirror))
+            copying = asyncio.create_task(
+                _copied(JetStreamReader(connection, *_RATE_SUBJECT), mirror)
+            )
             began = time.perf_counter()
             written = await asyncio.to_thread(_write_at_rate, path)
             took = time.perf_counter() - began
@@ -99,7 +101,7 @@ async def _rate(url: str, folder: Path) -> None:
     )
 
 
-async def _copied(reader: Reader, mirror: Mirror) -> None:
+async def _copied(reader: JetStreamReader, mirror: Mirror) -> None:
     async for message in reader.messages():
         if message is not None and message.subject.endswith("stdout"):
             mirror.write("stdout", int(message.headers[subjects.OFFSET]), message.data)

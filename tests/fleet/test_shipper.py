@@ -12,8 +12,8 @@ from nightrook.fleet.connection import Address, Connection, connected
 from nightrook.fleet.messages import Claimed, Ended, load
 from nightrook.fleet.mirror import Mirror, Written
 from nightrook.fleet.nats_server import LocalServer
-from nightrook.fleet.reader import Reader
 from nightrook.fleet.shipper import Attempt, Shipper
+from nightrook.fleet.stream_reader import JetStreamReader
 from nightrook.fleet.streams import make_streams
 from nightrook.store.list import find_run
 from nightrook.store.run_folder import create_run
@@ -30,7 +30,7 @@ def made(home: Path) -> Path:
 async def mirrored(connection: Connection, home: Path) -> Path:
     """Read everything that was shipped into a folder, up to the end of the run."""
     folder = create_run(home, RunInfo(command=["claude"], cwd="/", started_at=1.0))
-    reader = Reader(connection, subjects.EV, subjects.events_of("k7f3", 1))
+    reader = JetStreamReader(connection, subjects.EV, subjects.events_of("k7f3", 1))
     with Mirror(folder) as mirror:
         async for message in reader.messages():
             if message is None:
@@ -142,7 +142,7 @@ def test_a_run_that_is_over_before_it_was_claimed_is_claimed_first(
             said: list[str] = []
             await ship_run._ship_over(connection, run, over, said.append)  # type: ignore[arg-type]
             assert said == []
-            reader = Reader(connection, subjects.EV, subjects.events_of("k7f3", 1))
+            reader = JetStreamReader(connection, subjects.EV, subjects.events_of("k7f3", 1))
             kinds: list[str] = []
             async for message in reader.messages():
                 if message is not None:
@@ -164,7 +164,7 @@ def test_a_message_that_is_lost_on_the_way_is_read_again(
             await make_streams(connection)
             subject = subjects.log(*ATTEMPT, "stdout")
             await connection.publish(subject, b"1")
-            reader, found = Reader(connection, subjects.EV, subject), list[bytes]()
+            reader, found = JetStreamReader(connection, subjects.EV, subject), list[bytes]()
             async for message in reader.messages():
                 if message is not None:
                     found.append(message.data)
@@ -177,7 +177,7 @@ def test_a_message_that_is_lost_on_the_way_is_read_again(
                     return found
         raise AssertionError
 
-    async def steal(connection: Connection, reader: Reader) -> None:
+    async def steal(connection: Connection, reader: JetStreamReader) -> None:
         wanted = json.dumps({"batch": 1, "expires": 10_000_000_000}).encode()
         next_of = f"$JS.API.CONSUMER.MSG.NEXT.{subjects.EV}.{reader._consumer}"
         await connection.client.subscribe(inbox := connection.client.new_inbox())

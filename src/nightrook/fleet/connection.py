@@ -16,7 +16,8 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
-from nats.js.api import Header
+from nats.js.api import Header, RawStreamMsg
+from nats.js.errors import NotFoundError
 
 from nightrook.fleet import subjects
 from nightrook.model.errors import NightrookError
@@ -227,6 +228,18 @@ class Connection:
             raise self._away()
         with _Explained():
             return (await self.client.request(subject, data, timeout=timeout_s)).data
+
+    async def last_message(self, stream: str, subject: str, *, what: str) -> RawStreamMsg | None:
+        """Return the last stored message on a subject; None if there is none.
+
+        If the server cannot be asked, the error says that `what` cannot be read now.
+        """
+        try:
+            return await self.streams.get_last_msg(stream, subject)
+        except NotFoundError:
+            return None
+        except (nats.errors.Error, TimeoutError) as error:
+            raise ServerAwayError(f"{what} cannot be read now") from error
 
     async def renew(self) -> None:
         """Connect again, as if the connection had been lost."""

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nightrook.fleet.connection import connected
-from nightrook.fleet.reader import Reader
+from nightrook.fleet.stream_reader import JetStreamReader
 from nightrook.fleet.streams import make_streams
 from tests.fleet.accounts.fleet import Fleet
 
@@ -23,7 +23,7 @@ def test_a_viewer_reads_every_message_in_order_across_requests(fleet: Fleet) -> 
                 await boss.publish("ev.ada.run.1.stdout", b"%d" % number)
                 await boss.publish("ev.bob.run.1.stdout", b"not asked for")
             messages: list[bytes] = []
-            async for message in Reader(viewer, "EV", "ev.ada.>").messages():
+            async for message in JetStreamReader(viewer, "EV", "ev.ada.>").messages():
                 if message is not None:
                     messages.append(message.data)
                 elif len(messages) == 300:

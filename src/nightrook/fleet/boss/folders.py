@@ -5,14 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-import nats.errors
 from msgspec.structs import replace
-from nats.js import errors as js_errors
 
 from nightrook import agents
 from nightrook.config.options import PortableOptions
 from nightrook.fleet import subjects
-from nightrook.fleet.connection import Connection, FleetError, ServerAwayError, shown_url
+from nightrook.fleet.connection import Connection, FleetError, shown_url
 from nightrook.fleet.messages import Claimed, Job, load
 from nightrook.model.errors import NightrookError, RunFolderError, UnknownRunError
 from nightrook.store.file_names import FLEET
@@ -21,6 +19,7 @@ from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 
 _NO_CLAIM = hashlib.sha256(b"").hexdigest()  # of a run that no boss asked for
+_RUNS_OF_FLEET = "the runs of the fleet"
 _NO_LEASE_S = 1e8  # it does not beat: only its end ends it
 
 
@@ -136,17 +135,18 @@ async def folder_from_server(connection: Connection, home: Path, name: str) -> R
 
 
 async def _asked_for(connection: Connection, run: str, attempt: int) -> Job | None:
-    data = await _last(connection, subjects.RUNS, subjects.run(run, attempt))
-    return None if data is None else load(data[1], Job)
+    subject = subjects.run(run, attempt)
+    found = await connection.last_message(subjects.RUNS, subject, what=_RUNS_OF_FLEET)
+    return None if found is None else load(found.data or b"", Job)
 
 
 async def _shipped(connection: Connection, run: str) -> Job | None:
-    found = await _last(connection, subjects.EV, subjects.claims_of(run))
+    subject = subjects.claims_of(run)
+    found = await connection.last_message(subjects.EV, subject, what=_RUNS_OF_FLEET)
     if found is None:
         return None
-    subject, data = found
-    event = subjects.read_event(subject)
-    claimed: Claimed = load(data, Claimed)
+    event = subjects.read_event(found.subject or "")
+    claimed: Claimed = load(found.data or b"", Claimed)
     if event is None or claimed.claim or not claimed.info:
         raise FleetError(f"{run} was not asked for by this fleet: its worker says so, but lies")
     return Job(
@@ -162,13 +162,3 @@ async def _shipped(connection: Connection, run: str) -> Job | None:
         ),
         submitted_at=claimed.info.started_at,
     )
-
-
-async def _last(connection: Connection, stream: str, subject: str) -> tuple[str, bytes] | None:
-    try:
-        message = await connection.streams.get_last_msg(stream, subject)
-    except js_errors.NotFoundError:
-        return None
-    except (nats.errors.Error, TimeoutError) as error:
-        raise ServerAwayError("the runs of the fleet cannot be read now") from error
-    return message.subject or "", message.data or b""

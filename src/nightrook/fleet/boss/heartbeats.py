@@ -9,7 +9,7 @@ from nightrook.fleet import subjects
 from nightrook.fleet.claims import SILENT_S
 from nightrook.fleet.connection import Connection
 from nightrook.fleet.messages import BadMessageError, Beat, load
-from nightrook.fleet.reader import Reader
+from nightrook.fleet.stream_reader import JetStreamReader
 from nightrook.story.tasks import end_tasks
 
 TICK_S = 0.25
@@ -75,7 +75,7 @@ class BeatWatch:
             await asyncio.sleep(TICK_S)
 
     async def _listen(self) -> None:
-        reader = Reader(self._connection, subjects.BEATS, "beat.*", newest=True)
+        reader = JetStreamReader(self._connection, subjects.BEATS, "beat.*", newest=True)
         async for message in reader.messages():
             if message is None:
                 self._has_listened.set()

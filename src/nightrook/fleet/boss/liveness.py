@@ -20,6 +20,7 @@ from nightrook.fleet.connection import ConflictError, Connection, ServerAwayErro
 from nightrook.fleet.messages import BadMessageError, Beat, Job, load
 
 _LOOK_S = 1.0
+_LAST_SIGN = "when a run was last heard of"
 
 
 class Silence:
@@ -146,8 +147,8 @@ class _Now(msgspec.Struct):
 async def silent_since_claim(connection: Connection, job: Job, worker: str) -> float:
     """Seconds since the server stored the last beat, or bytes, of a worker about an attempt."""
     events = subjects.events_of_worker(worker, job.run, job.attempt)
-    signs = [await _last(connection, subjects.EV, events)]
-    beat = await _last(connection, subjects.BEATS, subjects.beat(worker))
+    signs = [await connection.last_message(subjects.EV, events, what=_LAST_SIGN)]
+    beat = await connection.last_message(subjects.BEATS, subjects.beat(worker), what=_LAST_SIGN)
     if beat is not None and _names(beat.data or b"", job):
         signs.append(beat)
     return await _seconds_since(connection, signs)
@@ -159,7 +160,8 @@ async def silent_since_passed(connection: Connection, job: Job) -> float:
     try:
         await connection.publish(subject, b"", expected=0)
     except ConflictError:
-        return await _seconds_since(connection, [await _last(connection, subjects.RUNS, subject)])
+        passed = await connection.last_message(subjects.RUNS, subject, what=_LAST_SIGN)
+        return await _seconds_since(connection, [passed])
     return 0.0
 
 
@@ -180,12 +182,3 @@ async def _seconds_since(connection: Connection, signs: list[RawStreamMsg | None
     except msgspec.DecodeError as error:
         raise ServerAwayError("the server does not say its time") from error
     return max(0.0, (now - max(times)).total_seconds()) if times else 0.0
-
-
-async def _last(connection: Connection, stream: str, subject: str) -> RawStreamMsg | None:
-    try:
-        return await connection.streams.get_last_msg(stream, subject)
-    except js_errors.NotFoundError:
-        return None
-    except (nats.errors.Error, TimeoutError) as error:
-        raise ServerAwayError("when a run was last heard of cannot be read now") from error

@@ -15,7 +15,7 @@ from nightrook.fleet.boss.folders import FleetState, merged_info, write_state
 from nightrook.fleet.boss.questions import RemoteQuestions
 from nightrook.fleet.messages import BadMessageError, Claimed, Ended, load
 from nightrook.fleet.mirror import Mirror, Written
-from nightrook.fleet.reader import Reader, StoredMessage
+from nightrook.fleet.stream_reader import JetStreamReader, StoredMessage
 from nightrook.fleet.subjects import Moment, ShippedLog
 from nightrook.model.errors import NightrookError
 from nightrook.store.run_folder import RunFolder
@@ -33,7 +33,7 @@ class Replica:
         self,
         folder: RunFolder,
         state: FleetState,
-        reader: Reader,
+        reader: JetStreamReader,
         mirror: Mirror,
         questions: RemoteQuestions,
     ) -> None:

@@ -20,8 +20,8 @@ from nightrook.fleet.claims import UNCLAIMED_S
 from nightrook.fleet.connection import Connection, FleetError
 from nightrook.fleet.messages import AnswerOrder, ResendOrder, Settlement, StopOrder, dump
 from nightrook.fleet.mirror import Mirror
-from nightrook.fleet.reader import Reader
 from nightrook.fleet.repository.fetch import bring_home
+from nightrook.fleet.stream_reader import JetStreamReader
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
 from nightrook.story.follow import RunFollower
@@ -118,7 +118,7 @@ class Replicator:
         """Replica and watch, side by side, until the attempt is settled."""
         state = read_state(self.folder) or self._state  # another process may have come further
         subject = subjects.events_of(self.job.run, self.job.attempt)
-        reader = Reader(self._connection, subjects.EV, subject, after=state.seq)
+        reader = JetStreamReader(self._connection, subjects.EV, subject, after=state.seq)
         questions = RemoteQuestions(self._order, self.folder, self.job.attempt)
         with Mirror(self.folder, self.job.options.max_log_size) as mirror:
             self._copy = copy = Replica(self.folder, state, reader, mirror, questions)
@@ -143,7 +143,7 @@ class Replicator:
             self._follower.is_pushed = is_pushed
             self._follower.wake()
 
-    async def _read(self, reader: Reader, copy: Replica) -> None:
+    async def _read(self, reader: JetStreamReader, copy: Replica) -> None:
         async for message in reader.messages():
             if message is not None:
                 copy.take(message)

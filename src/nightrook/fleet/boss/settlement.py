@@ -8,9 +8,6 @@ final settlement, however many bosses follow it and however often they are kille
 
 import time
 
-import nats.errors
-from nats.js import errors as js_errors
-
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.connection import ConflictError, Connection, ServerAwayError
@@ -30,13 +27,9 @@ _LOST = "lost"
 async def stored_settlement(connection: Connection, job: Job) -> tuple[Settlement, int] | None:
     """The settlement of an attempt and its number; None if there is none yet."""
     subject = subjects.settle(job.run, job.attempt)
-    try:
-        message = await connection.streams.get_last_msg(subjects.RUNS, subject)
-    except js_errors.NotFoundError:
-        return None
-    except (nats.errors.Error, TimeoutError) as error:
-        raise ServerAwayError(f"how {job.run} was settled cannot be read now") from error
-    return load(message.data or b"", Settlement), message.seq or 0
+    what = f"how {job.run} was settled"
+    message = await connection.last_message(subjects.RUNS, subject, what=what)
+    return None if message is None else (load(message.data or b"", Settlement), message.seq or 0)
 
 
 async def settle(connection: Connection, job: Job, settlement: Settlement) -> Settlement:

@@ -34,7 +34,7 @@ class StoredMessage(NamedTuple):
     headers: dict[str, str]
 
 
-class Reader:
+class JetStreamReader:
     """Reads what a stream has, and what comes, from a position on.
 
     The consumer on the server is made again whenever it is gone; then reading continues after the
