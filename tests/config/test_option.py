@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from nightrook.config.option import checked, rows
-from nightrook.config.options import RunOptions
+from nightrook.config.options import LIMIT_OPTIONS, LoopOptions, RunOptions
+from nightrook.config.settings import SETTINGS
 from nightrook.model.errors import OptionError
 from tests.rules import each
 
@@ -70,3 +72,22 @@ def test_a_wrong_value_is_refused_with_what_it_takes(name: str, passed: Any, mes
 
 def test_every_option_has_help_that_is_a_sentence() -> None:
     assert [row.name for row in rows(RunOptions) if not row.flag.help.endswith(".")] == []
+
+
+def test_a_derived_option_keeps_what_it_does_not_change() -> None:
+    run = {row.name: row for row in rows(RunOptions)}
+    loop = {row.name: row for row in rows(LoopOptions, "loop")}
+    changed = {"help": "Stop the loop when it has cost more than this."}
+    assert loop["max_cost"].flag == replace(run["max_cost"].flag, **changed)
+    assert (run["max_cost"].default, loop["max_cost"].default) == (None, 10.0)
+    changed = {"help": "Stop one iteration after this long."}
+    assert loop["timeout"].flag == replace(run["timeout"].flag, **changed)
+
+
+def test_each_limit_is_an_option_of_runs_and_loops_and_a_setting_of_workers() -> None:
+    loop = {row.name for row in rows(LoopOptions)}
+    for name in LIMIT_OPTIONS.values():
+        assert name in SETTINGS
+        assert name in loop
+        assert SETTINGS[name].flag.loosens == "higher"
+        assert f"worker_{name}" in SETTINGS

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nightrook.config.option import checked
-from nightrook.config.options import RunOptions
-from nightrook.config.run_fields import flat
+from nightrook.config.options import RunOptions, flat
 from nightrook.model.errors import NightrookError, OptionError
 
 _LISTS = frozenset({"allow", "args", "program", "signal", "check"})

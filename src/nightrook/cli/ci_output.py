@@ -5,7 +5,7 @@ import sys
 
 from nightrook.ci.services import Writer, writer_of
 from nightrook.cli.terminal.output import guarded, put, put_command
-from nightrook.config.end_options import EndOptions
+from nightrook.config.options import EndOptions
 from nightrook.display.reports.report import Report
 from nightrook.model.safe import safe_line
 from nightrook.model.text import one_line

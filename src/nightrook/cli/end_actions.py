@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.terminal.output import put, put_control
-from nightrook.config.end_options import EndOptions
+from nightrook.config.options import EndOptions
 from nightrook.display.console import look_of
 from nightrook.display.reports.report import Report
 from nightrook.display.reports.values import ENDED

@@ -9,8 +9,7 @@ from typing import Self
 from nightrook.batches.batch import TaskRun
 from nightrook.batches.queue import FolderQueue
 from nightrook.cli.terminal.output import say
-from nightrook.config.batch_options import BatchOptions
-from nightrook.config.options import RunOptions
+from nightrook.config.options import BatchOptions, RunOptions
 from nightrook.fleet.accounts.credentials import chosen_fleet
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet

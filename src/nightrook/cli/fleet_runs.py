@@ -12,8 +12,7 @@ from nightrook.cli.terminal.attached_run import show_attached
 from nightrook.cli.terminal.ending import print_end, print_result
 from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.output import say
-from nightrook.config.fleet.options import RemoteOptions
-from nightrook.config.options import RunOptions, ViewOptions
+from nightrook.config.options import RemoteOptions, RunOptions, ViewOptions
 from nightrook.display.reports.report import Report
 from nightrook.display.screen import Echo
 from nightrook.fleet import subjects

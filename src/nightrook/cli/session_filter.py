@@ -8,7 +8,7 @@ from nightrook import agents
 from nightrook.archive.report.local_time import period, zone_of
 from nightrook.archive.search.documents import DocumentFilter
 from nightrook.archive.session_files import history_names
-from nightrook.config.archive.options import SessionFilter
+from nightrook.config.archive_options import SessionFilter
 from nightrook.model.errors import OptionError, UnknownAgentError
 from nightrook.model.text import encodable
 from nightrook.store.filters import read_project

@@ -99,7 +99,7 @@ def read(path: Path) -> File | None:
 def _parsed(path: Path, data: bytes) -> File:
     import tomllib  # slow to import, and most people have no settings
 
-    from nightrook.config.lines import key_lines
+    from nightrook.config.toml_lines import key_lines
 
     try:
         text = data.decode("utf-8-sig")

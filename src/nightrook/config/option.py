@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from nightrook.config.durations import seconds
-from nightrook.config.sizes import size
+from nightrook.config.units import seconds, size
 from nightrook.model.errors import OptionError
 
 PREFIX = "ROOK_"
@@ -72,10 +71,32 @@ Such a value of a project's file applies only after `rook trust`.
 """
 
 
-class Flag(msgspec.Struct, frozen=True, kw_only=True):
-    """The properties of an option beside its type and its default."""
+Group = Literal[
+    "Agent",
+    "Prompt and folder",
+    "Goal",
+    "Tasks",
+    "Iterations",
+    "Limits",
+    "Output",
+    "Background",
+    "At the end",
+    "Fleet",
+]
+"""The headings of `--help`, in its order; options without a group come before the last one."""
 
-    help: str
+
+class Flag(msgspec.Struct, frozen=True):
+    """The properties of an option beside its type and its default.
+
+    In a struct that derives from another one, an option that is declared again keeps what its
+    type, its default and its flag do not change.
+    """
+
+    help: str = ""
+    """One sentence; `{run}` is a run, a loop or a task, as the command has it."""
+
+    group: Group | None = None
     commands: tuple[str, ...] = ()
     """The commands that have it; empty means all that take the struct."""
 
@@ -194,14 +215,30 @@ _Options = TypeVar("_Options", bound=msgspec.Struct)
 
 
 @cache
-def rows(struct: type[msgspec.Struct]) -> tuple[Option, ...]:
+def rows(struct: type[msgspec.Struct], noun: str = "run") -> tuple[Option, ...]:
     """The options among the fields of a struct, in the order in which it lists them."""
     found = []
     for field in msgspec.structs.fields(struct):
-        kind, flag = _without_flag(field.type)
-        if flag is not None:
+        if (flag := _flag(struct, field.name)) is not None:
+            kind, _ = _without_flag(field.type)
+            flag = msgspec.structs.replace(flag, help=flag.help.replace("{run}", noun))
             found.append(Option(name=field.name, type=kind, default=field.default, flag=flag))
     return tuple(found)
+
+
+def _flag(struct: type[msgspec.Struct], name: str) -> Flag | None:
+    """The flag of a field: what the struct itself says of it, and otherwise what its bases say."""
+    changes: dict[str, Any] = {}
+    for cls in reversed(struct.__mro__):
+        annotation = getattr(cls, "__annotations__", {}).get(name)
+        _, own = _without_flag(annotation)
+        if own is not None:
+            changes |= {
+                field.name: getattr(own, field.name)
+                for field in msgspec.structs.fields(Flag)
+                if getattr(own, field.name) != field.default
+            }
+    return Flag(**changes) if changes else None
 
 
 def checked(struct: type[_Options], values: Mapping[str, Any]) -> _Options:

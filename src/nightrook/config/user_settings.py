@@ -10,7 +10,7 @@ from nightrook.config.files import NAME, read, user_folder
 from nightrook.config.option import variable
 
 if TYPE_CHECKING:
-    from nightrook.config.user_options import Keep
+    from nightrook.config.settings import Keep
 
 _WORKER = "worker_"
 
@@ -27,7 +27,7 @@ def archive_roots() -> list[Path]:
 
 def archive_keep() -> "Keep":
     """The setting `archive_keep`. A ConfigError if the settings are wrong."""
-    from nightrook.config.user_options import Keep, UserOptions  # as in `_value`
+    from nightrook.config.settings import Keep, UserOptions  # as in `_value`
 
     found = _value("archive_keep")
     return UserOptions().archive_keep if found is None else msgspec.convert(found[0], Keep)

@@ -5,8 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from nightrook.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
-from nightrook.config.run_fields import flat, with_run
+from nightrook.config.options import FeedMode, LoopOptions, OnStuck, RunOptions, flat, with_run
 from nightrook.model.limits import Amounts, Limits
 from nightrook.runs.git.repository import Repository
 

@@ -1,5 +1,6 @@
 """Commands get their options from the table, and receive one value for each struct."""
 
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
 import click
@@ -86,3 +87,18 @@ def test_help_shows_defaults_as_people_write_them() -> None:
 def test_a_field_without_a_flag_is_not_an_option() -> None:
     names = [option.name for option in parameters("this", Options)]
     assert names == ["wait", "times", "words", "kind", "loud", "model", "rules"]
+
+
+@pytest.mark.parametrize(
+    ("command", "own"), [("run", []), ("loop", ["Goal:", "Iterations:"]), ("batch", ["Tasks:"])]
+)
+def test_help_has_options_in_groups_and_that_of_fleets_is_last(
+    command: str, own: list[str]
+) -> None:
+    shown = import_module(f"nightrook.cli.commands.{command}").command
+    text = shown.get_help(click.Context(shown, info_name=command))
+    found = [line for line in text.split("\n") if line.endswith(":") and not line[:1].isspace()]
+    usual = ["Limits:", "Output:", "Background:", "At the end:", "Other options:"]
+    of_agents = [] if command == "batch" else ["Agent:", "Prompt and folder:"]
+    fleet = [] if command == "loop" else ["Fleet:"]
+    assert found == [*of_agents, *own, *usual, *fleet]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from nightrook.config.durations import seconds
+from nightrook.config.units import seconds
 from nightrook.model.errors import OptionError
 
 QUARTER_S = 900

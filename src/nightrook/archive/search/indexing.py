@@ -20,7 +20,7 @@ from nightrook.archive.search.index import (
 )
 from nightrook.archive.sessions.copies import check_copies_can_be_made, keep_copy
 from nightrook.archive.sessions.reader import SessionSource, SourceReading, session_sources
-from nightrook.config.user_options import Keep
+from nightrook.config.settings import Keep
 from nightrook.store.files import Folder
 
 LOCK = "words.lock"

@@ -23,16 +23,14 @@ from nightrook.cli.options.defaults import (
     profile,
     resolve_agent,
 )
-from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.options.parameters import GroupedCommand, argument, takes
 from nightrook.cli.reports import report_of_batch
 from nightrook.cli.terminal.batch_view import RunningTable
 from nightrook.cli.terminal.ending import install_hints
 from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.output import put, put_json
-from nightrook.config.batch_options import BatchOptions
-from nightrook.config.end_options import EndOptions
 from nightrook.config.load import lowest_limits
-from nightrook.config.options import RunOptions
+from nightrook.config.options import LIMIT_OPTIONS, BatchOptions, EndOptions, RunOptions
 from nightrook.display.loops.batch import ResultLines, RunningTask, spent_line
 from nightrook.loops.waiting import obey_stop_requests
 from nightrook.model.errors import UnknownAgentError
@@ -55,12 +53,14 @@ A line of FILE:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
 With "until", "signal", "check" or "max_iterations" the task is a loop.
 """
 _SETTINGS = (
-    *("agent", "model", "permission", "allow", "max_cost", "max_cost_unchecked", "timeout"),
+    *("agent", "model", "permission", "allow", "max_cost_unchecked", *LIMIT_OPTIONS.values()),
 )
+"""The settings that hold for tasks which do not say otherwise."""
+
 _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
-@click.command("batch", epilog=_EXAMPLES)
+@click.command("batch", cls=GroupedCommand, epilog=_EXAMPLES)
 @takes("batch", BatchOptions, EndOptions)
 @profile
 @argument("file", required=False, type=click.Path(dir_okay=False, exists=True, allow_dash=True))

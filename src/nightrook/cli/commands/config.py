@@ -13,12 +13,11 @@ from nightrook.cli.options.parameters import takes
 from nightrook.cli.options.settings_files import surroundings
 from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import ListOptions
-from nightrook.config.durations import written
 from nightrook.config.files import NAME
 from nightrook.config.load import Config
 from nightrook.config.option import Option
 from nightrook.config.settings import SETTINGS
-from nightrook.config.sizes import written_size
+from nightrook.config.units import written, written_size
 from nightrook.display.console import look_of
 from nightrook.display.table import table
 from nightrook.model.safe import safe_line

@@ -15,7 +15,7 @@ from nightrook.archive.report.query import CostQuery
 from nightrook.cli.import_bar import current_archive
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.terminal.output import guarded, put_json
-from nightrook.config.archive.options import CostOptions
+from nightrook.config.archive_options import CostOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.costs.exports import report_csv, report_json, without_secrets
 from nightrook.model.errors import OptionError

@@ -14,8 +14,7 @@ from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.terminal.foreground import watch
 from nightrook.config.command_options import DemoOptions, ReplayOptions
-from nightrook.config.end_options import EndOptions
-from nightrook.config.options import RunOptions, ViewOptions
+from nightrook.config.options import EndOptions, RunOptions, ViewOptions
 from nightrook.model.safe import safe_line
 from nightrook.process.demo_player import player_command
 from nightrook.runs.start import start

@@ -13,8 +13,7 @@ from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.piped_input import PipedStdin
 from nightrook.cli.options.view_options import check_view, hold_messages
 from nightrook.cli.terminal.foreground import watch
-from nightrook.config.end_options import EndOptions
-from nightrook.config.options import RunOptions, StartOptions, ViewOptions
+from nightrook.config.options import EndOptions, RunOptions, StartOptions, ViewOptions
 from nightrook.runs.start import start_command
 
 _EXAMPLES = """\b

@@ -16,7 +16,7 @@ from nightrook.cli.import_bar import current_archive
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.session_filter import document_filter
 from nightrook.cli.terminal.output import guarded
-from nightrook.config.archive.options import ExportOptions, SessionFilter
+from nightrook.config.archive_options import ExportOptions, SessionFilter
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count
 from nightrook.store.home import home_folder

@@ -27,7 +27,7 @@ from nightrook.archive.housekeeping import (
 from nightrook.archive.search.index import FILE, SearchIndex
 from nightrook.archive.sessions.copies import KeptCopy, kept_copies, remove_copies
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.config.archive.options import GcOptions
+from nightrook.config.archive_options import GcOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment, size
 from nightrook.display.table import table

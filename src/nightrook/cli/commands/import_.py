@@ -11,7 +11,7 @@ from nightrook.archive.ledger.ledger import FILE
 from nightrook.archive.session_files import user_homes
 from nightrook.cli.import_bar import ImportBar
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.config.archive.options import ImportOptions
+from nightrook.config.archive_options import ImportOptions
 from nightrook.display.numbers import size
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count

@@ -10,7 +10,7 @@ from nightrook.archive.session_files import user_homes
 from nightrook.cli.commands.import_ import show
 from nightrook.cli.import_bar import ImportBar
 from nightrook.cli.options.parameters import takes
-from nightrook.config.archive.options import IndexOptions
+from nightrook.config.archive_options import IndexOptions
 from nightrook.display.numbers import size
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count

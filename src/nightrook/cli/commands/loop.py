@@ -23,8 +23,7 @@ from nightrook.cli.terminal.foreground import show_run
 from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.loop_view import LoopOutput, put_end
 from nightrook.cli.terminal.output import put_json
-from nightrook.config.end_options import EndOptions
-from nightrook.config.options import LoopOptions, ViewOptions
+from nightrook.config.options import EndOptions, LoopOptions, ViewOptions
 from nightrook.display.loops.summary import LoopView
 from nightrook.display.reports.report import Report
 from nightrook.loops.effects import RealEffects

@@ -16,9 +16,13 @@ from nightrook.cli.options.piped_input import PipedStdin, given_prompt
 from nightrook.cli.options.view_options import check_view, hold_messages
 from nightrook.cli.terminal.foreground import Alongside, is_watched, watch
 from nightrook.cli.terminal.output import put
-from nightrook.config.end_options import EndOptions
-from nightrook.config.fleet.options import RemoteOptions
-from nightrook.config.options import RunOptions, StartOptions, ViewOptions
+from nightrook.config.options import (
+    EndOptions,
+    RemoteOptions,
+    RunOptions,
+    StartOptions,
+    ViewOptions,
+)
 from nightrook.model.errors import BadRunNameError, UnknownRunError
 from nightrook.process.demo_player import is_played
 from nightrook.runs.resume import EarlierRun, NoSessionError, earlier_run

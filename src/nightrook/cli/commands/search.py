@@ -27,7 +27,7 @@ from nightrook.cli.import_bar import ImportBar
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.session_filter import document_filter
 from nightrook.cli.terminal.output import guarded, put_json
-from nightrook.config.archive.options import SearchOptions, SessionFilter
+from nightrook.config.archive_options import SearchOptions, SessionFilter
 from nightrook.config.user_settings import archive_keep
 from nightrook.display.console import columns, look_of
 from nightrook.display.search_hits import resume_line, session_lines

@@ -18,7 +18,7 @@ from nightrook.cli.options.parameters import takes
 from nightrook.cli.session_filter import check_agent
 from nightrook.cli.terminal.interrupts import ended_by_signals
 from nightrook.cli.terminal.output import guarded, is_gone, put_json
-from nightrook.config.archive.options import WatchOptions
+from nightrook.config.archive_options import WatchOptions
 from nightrook.display.cells import fit
 from nightrook.display.console import Look, columns, height, look_of
 from nightrook.display.event_lines import RunContext

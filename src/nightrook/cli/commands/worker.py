@@ -10,7 +10,7 @@ import click
 from nightrook import agents
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.terminal.output import say
-from nightrook.config.fleet.options import WorkerOptions
+from nightrook.config.fleet_options import WorkerOptions
 from nightrook.config.options import LIMIT_OPTIONS
 from nightrook.config.user_settings import fleet_credentials, worker_settings
 from nightrook.fleet.accounts.check import Finding, check_machine, check_server

@@ -6,13 +6,14 @@ from typing import Literal
 
 import click
 
+from nightrook.cli.options.parameters import GroupedCommand
 from nightrook.model.text import suggested
 
 _AGENT_ARGS = "nightrook.agent_args"
 _LONGEST_WORD = 80  # of a suggested command
 
 
-class AgentArgs(click.Command):
+class AgentArgs(GroupedCommand):
     """A command that passes what follows `--` on to the agent."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

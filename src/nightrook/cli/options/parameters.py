@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, get_args
 
 import click
 import msgspec
 from click.core import ParameterSource
 
-from nightrook.config.durations import written
-from nightrook.config.option import FOR_AGENT, Completion, Option, rows
-from nightrook.config.sizes import written_size
+from nightrook.config.option import FOR_AGENT, Completion, Group, Option, rows
+from nightrook.config.units import written, written_size
 from nightrook.model.safe import safe_line
 
 
@@ -47,6 +46,35 @@ class TableOption(click.Option):
             extra["default"] = written(value) if self.row.is_time else number
         return extra
 
+
+_WIDEST_WORDS = 30  # what is longer has its help on the next line, as click has it
+_OTHER = "Other options"
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options under the headings of their groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each group under its heading, all in the same columns; that of fleets is last."""
+        *headings, last = get_args(Group)
+        groups: dict[str, list[tuple[str, str]]] = {
+            heading: [] for heading in (*headings, _OTHER, last)
+        }
+        for param in self.get_params(ctx):
+            group = param.row.flag.group if isinstance(param, TableOption) else None
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                groups[group or _OTHER].append(record)
+        lengths = (len(words) for records in groups.values() for words, _ in records)
+        width = min(max(lengths), _WIDEST_WORDS)
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl([(words.ljust(width), text) for words, text in records])
+
+
+_NOUNS = {"loop": "loop", "batch": "task"}
+"""What the help of a command calls what it runs."""
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -97,7 +125,7 @@ def parameters(command: str, struct: type[msgspec.Struct]) -> list[TableOption]:
     """The options among the fields of a struct that a command has."""
     return [
         TableOption(row)
-        for row in rows(struct)
+        for row in rows(struct, _NOUNS.get(command, "run"))
         if not row.flag.commands or command in row.flag.commands
     ]
 

@@ -15,8 +15,7 @@ from nightrook.cli.terminal.ending import put_answer
 from nightrook.cli.terminal.loop_view import LoopOutput, put_end, put_note
 from nightrook.cli.terminal.output import is_gone, put_json
 from nightrook.config.command_options import AttachOptions
-from nightrook.config.end_options import EndOptions
-from nightrook.config.options import ViewOptions
+from nightrook.config.options import EndOptions, ViewOptions
 from nightrook.display.loops.objects import loop_json
 from nightrook.display.loops.summary import read_loop
 from nightrook.loops.events import AGENT_EVENTS, IterationFinished, IterationStarted, LoopEvent

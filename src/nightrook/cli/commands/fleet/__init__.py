@@ -6,7 +6,7 @@ import click
 
 from nightrook.cli.commands.fleet import members
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.config.fleet.options import FleetOptions
+from nightrook.config.fleet_options import FleetOptions
 
 _EXAMPLES = """\b
 Examples:

@@ -7,7 +7,7 @@ import click
 
 from nightrook.agents import NAMES
 from nightrook.cli.terminal.output import say
-from nightrook.config.fleet.options import FleetOptions
+from nightrook.config.fleet_options import FleetOptions
 from nightrook.fleet.accounts import folder
 from nightrook.fleet.accounts.credentials import check_installed
 from nightrook.fleet.accounts.folder import CREDENTIALS, Listening

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightrook.config.lines import key_lines
+from nightrook.config.toml_lines import key_lines
 from tests.rules import each
 
 

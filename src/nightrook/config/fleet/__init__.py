@@ -1,1 +1,0 @@
-"""The options of the commands that are about a fleet."""
