@@ -319,3 +319,14 @@ def test_what_a_quick_look_cannot_read_is_still_in_the_list(of: str, tmp_path: P
     copied(tmp_path)
     expected = [other, run] if of == "long" else [run, other]
     assert list(newest_first(tmp_path)) == expected
+
+
+def test_the_runs_of_a_loop_are_found_newest_first(tmp_path: Path) -> None:
+    parts = [("loop-a", 1.0), ("loop-b", 2.0), ("loop-a", 3.0), (None, 4.0)]
+    made = [
+        create_run(tmp_path, msgspec.structs.replace(INFO, loop=loop, started_at=at))
+        for loop, at in parts
+    ]
+    assert [run.folder for run in runs_of(tmp_path, "loop-a")] == [made[2], made[0]]
+    assert [run.folder for run in runs_of(tmp_path)] == [made[2], made[1], made[0]]
+    assert [run.folder for run in runs_of(tmp_path, since=1.5)] == [made[2], made[1]]

@@ -1,7 +1,7 @@
 """Reads batches from their folders as they are now: each task, its run, and what it has cost."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ from nightrook.model.text import count
 from nightrook.runs.listing import listed
 from nightrook.store.batch_folder import BatchFolder, BatchResult
 from nightrook.store.folders import BATCHES
-from nightrook.store.list import NewestFirst, Row
+from nightrook.store.list import Row, runs_of
 
 _CLOCK_STEP_S = 3600.0  # by which the clock may have been set back since the batch was made
 
@@ -162,8 +162,10 @@ class _Started:
     def __init__(self, folder: BatchFolder) -> None:
         self._name = folder.name
         self._runs: dict[tuple[str, int], list[Row]] = {}
-        for place, run in _runs_since(folder.home, folder.created_at):
-            self._runs.setdefault(place, []).append(run)
+        for run in runs_of(folder.home, since=folder.created_at - _CLOCK_STEP_S):
+            if run.info and run.info.loop is not None and run.info.iteration is not None:
+                place = (run.info.loop, run.info.iteration)
+                self._runs.setdefault(place, []).append(listed(run))
         self._loops = dict(loops_of(folder))
 
     def loop(self, number: int) -> LoopFolder | None:
@@ -201,12 +203,3 @@ def _unfinished(task: BatchTask, number: int, started: _Started, *, is_running: 
         cost_source=least_certain(source for _, source in known),
         duration_s=elapsed_s(since, time.time()) if is_live else None,
     )
-
-
-def _runs_since(home: Path, since: float) -> Iterator[tuple[tuple[str, int], Row]]:
-    """The runs of loops and batches that started since then, by what they are part of."""
-    for run in NewestFirst(home):
-        if run.started_at < since - _CLOCK_STEP_S:
-            return
-        if run.info and run.info.loop is not None and run.info.iteration is not None:
-            yield (run.info.loop, run.info.iteration), listed(run)

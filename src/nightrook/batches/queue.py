@@ -23,7 +23,7 @@ from nightrook.runs.crash_recovery import settle
 from nightrook.store import batch_folder
 from nightrook.store.batch_folder import BatchFolder, BatchResult
 from nightrook.store.home import home_folder
-from nightrook.store.list import newest_first
+from nightrook.store.list import runs_of
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.story import state_of
 
@@ -184,9 +184,7 @@ def _absolute(task: BatchTask) -> BatchTask:
 
 def _runs_by_part(home: Path) -> _RunsByPart:
     by_part: dict[tuple[str, int], list[RunFolder]] = {}
-    for folder in reversed(list(newest_first(home))):
-        with suppress(NightrookError):  # a damaged folder is not known to be ours
-            info = folder.info()
-            if info is not None and info.loop is not None and info.iteration is not None:
-                by_part.setdefault((info.loop, info.iteration), []).append(folder)
+    for folder, info, _ in runs_of(home):
+        if info is not None and info.loop is not None and info.iteration is not None:
+            by_part.setdefault((info.loop, info.iteration), []).insert(0, folder)
     return by_part

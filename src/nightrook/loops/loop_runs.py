@@ -5,7 +5,6 @@ of rook therefore loses nothing: the run is found by that number, judged, and re
 """
 
 import time
-from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 
@@ -15,14 +14,13 @@ from nightrook.loops.limit_resets import SystemZone, from_field, from_text
 from nightrook.loops.plan import Goal
 from nightrook.loops.state import PendingRun, Report
 from nightrook.model.answer import final_text, is_complete, signals
-from nightrook.model.errors import NightrookError
 from nightrook.model.facts import Facts, RecorderFacts
 from nightrook.model.ledger import Source
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 from nightrook.prices import PriceBook
 from nightrook.runs.crash_recovery import settle
-from nightrook.store.list import newest_first
+from nightrook.store.list import runs_of
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.story import state_of
 
@@ -133,12 +131,8 @@ def run_folder(home: Path, loop: str, attempt: int) -> RunFolder | None:
 
     `attempt` is the number of the run in the loop.
     """
-    for folder in newest_first(home):
-        with suppress(NightrookError):  # a damaged run is not known to be ours
-            info = folder.info()
-            if info is not None and (info.loop, info.iteration) == (loop, attempt):
-                return folder
-    return None
+    runs = runs_of(home, loop)
+    return next((run.folder for run in runs if run.info and run.info.iteration == attempt), None)
 
 
 def current_run(home: Path, loop: str, pending: PendingRun) -> CurrentRun | None:

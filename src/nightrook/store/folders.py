@@ -14,7 +14,7 @@ from nightrook.model.errors import DamagedRunError, NightrookError, RunFolderErr
 from nightrook.model.text import suggested
 from nightrook.store.file_names import LOCK, NEW, RUNNER_LOG
 from nightrook.store.files import Folder, is_locked, remove_stale
-from nightrook.store.names import Kind, check_name, is_name, new_names, pick, prefix_of
+from nightrook.store.names import Kind, check_name, named_folders, new_names, pick, prefix_of
 
 _STALE_S = 3600.0
 
@@ -80,18 +80,14 @@ class FolderKind:
 
     def find(self, home: str | PathLike[str], name: str) -> Path:
         """Find a folder by its name or the unique beginning of it, with or without the prefix."""
-        return _absolute(home) / self.parent / pick(name, self._names(home), what=self.what)
+        top = _absolute(home)
+        known = named_folders(top, self.parent)
+        return top / self.parent / pick(name, known, what=self.what)
 
     def paths(self, home: str | PathLike[str]) -> list[Path]:
         """List all folders of this kind, in no particular order."""
-        return [_absolute(home) / self.parent / name for name in self._names(home)]
-
-    def _names(self, home: str | PathLike[str]) -> list[str]:
-        folder = Folder.at(_absolute(home), self.parent)
-        if folder is None:
-            return []
-        with folder:
-            return [name for name in folder.folders() if is_name(name)]
+        top = _absolute(home)
+        return [top / self.parent / name for name in named_folders(top, self.parent)]
 
 
 LOOPS = FolderKind(parent="loops", what="loop")

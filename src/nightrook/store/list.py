@@ -27,10 +27,10 @@ from nightrook.model.snapshot import TokenCounts
 from nightrook.model.status import ListedStatus
 from nightrook.model.text import suggested
 from nightrook.store.file_names import INFO, RUNS, VERDICT
-from nightrook.store.files import Folder, glance, last_changes
+from nightrook.store.files import Folder, glance
 from nightrook.store.filters import Filter
 from nightrook.store.folders import BATCHES, LOOPS
-from nightrook.store.names import Kind, is_name, kind_of, pick
+from nightrook.store.names import Kind, is_name, kind_of, named_folders, pick
 from nightrook.store.run_folder import RunFolder, load
 from nightrook.store.run_formats import Moment, RunInfo, VerdictInfo
 
@@ -172,7 +172,7 @@ def find_run(home: str | PathLike[str], name: str) -> RunFolder:
     path = _absolute(home)
     exact = Folder.at(path, RUNS, name) if is_name(name) else None
     if exact is None:
-        return RunFolder(path / RUNS / pick(name, _names(path)))
+        return RunFolder(path / RUNS / pick(name, named_folders(path, RUNS)))
     with exact:
         return RunFolder(exact.path)
 
@@ -198,7 +198,7 @@ def everything(home: str | PathLike[str]) -> Iterator[Stored]:
     """Yield all runs, loops and batches, each kind by itself, in no particular order."""
     top = _absolute(home)
     for kind, parent in _FOLDERS.items():
-        yield from (Stored(kind, top / parent / name) for name in _last_changes(top / parent))
+        yield from (Stored(kind, top / parent / name) for name in named_folders(top, parent))
 
 
 class ReadRun(NamedTuple):
@@ -221,7 +221,7 @@ class NewestFirst:
     def __init__(self, home: str | PathLike[str], *, only_unfinished: bool = False) -> None:
         """`only_unfinished` leaves out the runs that have a verdict."""
         self._home = _absolute(home)
-        self._changes = _last_changes(self._home / RUNS)
+        self._changes = named_folders(self._home, RUNS)
         if only_unfinished:
             path = os.path.join(self._home, RUNS)
             ended = [name for name in self._changes if os.path.lexists(f"{path}/{name}/{VERDICT}")]
@@ -253,6 +253,20 @@ class NewestFirst:
                 if known != at:  # it was replaced meanwhile, or is damaged
                     heappush(waiting, (known, name, run))
                     continue
+            yield run
+
+
+def runs_of(
+    home: str | PathLike[str], owner: str | None = None, *, since: float = -math.inf
+) -> Iterator[ReadRun]:
+    """Yield the runs that are part of a loop or batch, or of any that is not named, newest first.
+
+    Those that started before `since` are left out.
+    """
+    for run in NewestFirst(home):
+        if run.started_at < since:
+            return
+        if run.info is not None and run.info.loop is not None and owner in (None, run.info.loop):
             yield run
 
 
@@ -356,24 +370,6 @@ def _stats(path: Path, *, deep: bool) -> Iterator[os.stat_result]:
                     yield os.lstat(os.path.join(above, name))
             if not deep:
                 return
-
-
-def _names(home: Path) -> list[str]:
-    """The names of all runs."""
-    folder = Folder.at(home, RUNS)
-    if folder is None:
-        return []
-    with folder:
-        return [name for name in folder.folders() if is_name(name)]
-
-
-def _last_changes(parent: Path) -> dict[str, float]:
-    """When each folder of a kind last changed, by their names."""
-    folder = Folder.at(parent.parent, parent.name)
-    if folder is None:
-        return {}
-    with folder:
-        return {name: at for name, at in last_changes(folder).items() if is_name(name)}
 
 
 def _absolute(home: str | PathLike[str]) -> Path:

@@ -4,9 +4,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Literal
 
 from nightrook.model.errors import AmbiguousRunError, BadRunNameError, UnknownRunError
+from nightrook.store.files import Folder, last_changes
 
 Kind = Literal["run", "loop", "batch"]
 
@@ -41,6 +43,18 @@ def kind_of(name: str) -> Kind:
 def prefix_of(kind: Kind) -> str:
     """The beginning of all names of a kind, so that no loop has the name of a run."""
     return "" if kind == "run" else f"{kind}-"
+
+
+def named_folders(home: Path, parent: str) -> dict[str, float]:
+    """The names of all runs, loops or batches, and when the folder of each last changed.
+
+    `parent` is the folder below home that holds them. Links and other names are left out.
+    """
+    folder = Folder.at(home, parent)
+    if folder is None:
+        return {}
+    with folder:
+        return {name: at for name, at in last_changes(folder).items() if is_name(name)}
 
 
 def new_names() -> Iterator[str]:

@@ -12,7 +12,7 @@ from nightrook.store.batch_folder import BatchFolder
 from nightrook.store.file_names import NEW
 from nightrook.store.files import Folder
 from nightrook.store.folders import BATCHES, LOOPS, NamedFolder
-from nightrook.store.list import Stored, find, newest_first
+from nightrook.store.list import Stored, find, runs_of
 from nightrook.store.names import is_name
 from nightrook.store.packing import is_pinned
 from nightrook.store.run_folder import RunFolder
@@ -30,12 +30,9 @@ def with_parts(home: str | PathLike[str], chosen: Iterable[Stored]) -> list[Stor
                 with suppress(NightrookError):
                     found |= {find(home, result.loop): None} if result.loop else {}
     owners = {each.name for each in found if each.kind != "run"}
-    if owners:
-        for folder in newest_first(home):
-            with suppress(NightrookError):  # a damaged run does not name its loop
-                info = folder.info()
-                if info is not None and info.loop in owners:
-                    found[Stored("run", folder.path)] = None
+    for folder, info, _ in runs_of(home) if owners else ():
+        if info is not None and info.loop in owners:
+            found[Stored("run", folder.path)] = None
     return list(found)
 
 

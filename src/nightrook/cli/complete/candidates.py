@@ -17,7 +17,7 @@ from nightrook.process.liveness import is_same_process
 from nightrook.store.file_names import INFO, LOCK, RUNS, VERDICT
 from nightrook.store.files import Folder, is_locked
 from nightrook.store.home import home_folder
-from nightrook.store.names import is_name
+from nightrook.store.names import is_name, named_folders
 
 _MOST = 50
 _LONGEST_HELP = 60
@@ -115,13 +115,13 @@ def running() -> Iterator[Candidate]:
 
 def _newest(kind: str) -> list[Path]:
     """The folders of the last runs, loops or batches, newest first."""
+    home = home_folder()
     try:
-        with os.scandir(home_folder() / kind) as found:
-            folders = [(entry.stat().st_mtime, entry) for entry in found if is_name(entry.name)]
-    except OSError:
+        changes = named_folders(home, kind)
+    except (OSError, NightrookError):
         return []
-    folders.sort(key=lambda pair: -pair[0])
-    return [Path(entry.path) for _, entry in folders[:_MOST]]
+    newest = sorted(changes, key=lambda name: -changes[name])
+    return [home / kind / name for name in newest[:_MOST]]
 
 
 def _is_running(folder: Path) -> bool:
