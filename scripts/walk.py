@@ -11,9 +11,10 @@
 - exec: not a walk; the modules of ours that `rook exec` imports
 
 The command runs in a process of its own whose calls are traced: a module is passed when one of
-its functions is called; importing it does not count. A live line is followed several times, with
-the agent waiting in between, and only modules that each of these walks passes count: so a timer
-that happens to fire is left out. A scripted agent writes the lines; nothing needs a network.
+its functions is called; importing it does not count, nor what is called for that. A live line is
+followed several times, with the agent waiting in between, and only modules that each of these walks
+passes count: so a timer that happens to fire is left out. A scripted agent writes the lines;
+nothing needs a network.
 """
 
 import argparse
@@ -69,6 +70,11 @@ put(type="result", subtype="success", is_error=False, result="Done.", num_turns=
 """
 
 
+class _Thread(threading.local):
+    importing = 0
+    """How many modules are being imported, one by another: their classes are bodies that run."""
+
+
 class Trace:
     """Notes which modules of the package have a function called, in the order of the first call.
 
@@ -82,6 +88,7 @@ class Trace:
         if by_signal:
             signal.signal(signal.SIGUSR1, self._begin)
             signal.signal(signal.SIGUSR2, self._end)
+        self._thread = _Thread()
         threading.setprofile(self._called)
         sys.setprofile(self._called)
 
@@ -101,8 +108,11 @@ class Trace:
         Path(f"{self._file}.{len(self._walks)}").touch()
 
     def _called(self, frame: FrameType, event: str, _: Any) -> None:
+        if frame.f_code.co_name == "<module>":
+            self._thread.importing += {"call": 1, "return": -1}.get(event, 0)
+            return
         now = self._now
-        if now is None or event != "call" or frame.f_code.co_name == "<module>":
+        if now is None or event != "call" or self._thread.importing:
             return
         name = frame.f_globals.get("__name__", "")
         if name.startswith(f"{PACKAGE}."):

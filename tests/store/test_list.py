@@ -20,7 +20,15 @@ from nightrook.model.errors import (
     UnknownRunError,
     UnsafeRunError,
 )
-from nightrook.store.list import SessionName, Stored, chosen_run, find_run, find_shown, newest_first
+from nightrook.store.list import (
+    SessionName,
+    Stored,
+    chosen_run,
+    find_run,
+    find_shown,
+    newest_first,
+    runs_of,
+)
 from nightrook.store.run_folder import RunFolder, create_run
 from tests.store.samples import EXIT, INFO, VERDICT, run_python
 
