@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.display.hostile import PAYLOADS, events, strings
 from tests.rules import each
+from tests.story.told import ToldStory
 from tests.terminals import COLOURS, Emulator, emulate
 
 from nightrook.adapter.agent import Replacement
@@ -30,9 +31,7 @@ from nightrook.model.fold import Fold
 from nightrook.model.records import Record
 from nightrook.model.snapshot import RunningTool, Snapshot
 from nightrook.model.status import EXIT_CODES
-from nightrook.model.timeline import Timeline
 from nightrook.model.verdict import Verdict
-from nightrook.story.item_bodies import Body
 
 UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
@@ -73,23 +72,20 @@ def all_ways(*texts: str, colour: bool) -> Iterator[str]:
     plain = PlainDisplay(sink, text, **options)
     screen = Screen(sink, lambda: 80)
     watched = TerminalDisplay(screen, text, columns=lambda: 80, **options)
-    page = Page(
-        text,
-        PageOptions(width=60, full=True),
-        paint=paint,
-        context=context,
-        read=lambda item: Body(shown[item.seq].event),
-        replacements=lambda started: (Replacement(text, f"new {text}"),),
-    )
-    yield from page.head(Heading(run="k7f3", prompt=text, started_at=0.0))
     for record in told:
         yield from plain.lines(record)
         yield from watched.lines(record)
         yield watched.status(100.0)
         shown.append(record)
-    timeline = Timeline()
-    timeline.take(shown)
-    yield from page.lines(timeline.items)
+    story = ToldStory(
+        shown,
+        label=text,
+        replacements=lambda started: (Replacement(text, f"new {text}"),),
+        snapshot=told.state.snapshot,
+    )
+    page = Page(story, PageOptions(width=60, full=True), paint=paint, redact=str)
+    yield from page.head(Heading(run="k7f3", prompt=text, started_at=0.0))
+    yield from page.lines()
     for status in EXIT_CODES:
         verdict = Verdict(status=status, sentence=text, exit_code=1)
         about = AboutRun(run="k7f3", resumable=True, own_agent=text)

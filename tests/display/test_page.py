@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from tests.story.told import ToldStory
 
 from nightrook.adapter.agent import Replacement
 from nightrook.display.console import Paint
@@ -29,9 +30,7 @@ from nightrook.model.events import (
 )
 from nightrook.model.questions import Decision
 from nightrook.model.records import Record
-from nightrook.model.timeline import Item, Timeline
 from nightrook.store.decisions import Decided
-from nightrook.story.item_bodies import Body
 
 
 def replaced(started: ToolStarted) -> tuple[Replacement, ...]:
@@ -50,23 +49,13 @@ def page(
     **options: Any,
 ) -> list[str]:
     records = [Record(n, n / 2, n, 1, event) for n, event in enumerate(events)]
-    line = Timeline()
-    line.take(records)
-
-    def read(item: Item) -> Body:
-        """What the log would have."""
-        ends = [event for event in events if isinstance(event, ToolFinished)]
-        return Body(events[item.seq], next((end for end in ends if end.id == item.key), None))
-
     made = Page(
-        "agent",
+        ToldStory(records, replacements=replacements, **options),
         PageOptions(width=40, full=full, verbose=verbose, now=now),
         paint=Paint(colour=colour),
-        read=read,
-        replacements=replacements,
-        **options,
+        redact=str,
     )
-    return list(made.lines(line.items))
+    return list(made.lines())
 
 
 READ = ToolStarted(
@@ -136,13 +125,13 @@ def test_differences_are_in_colour_also_in_a_command_s_output() -> None:
 
 
 def test_the_head_tells_what_was_asked() -> None:
-    made = Page("agent", PageOptions(width=9), paint=Paint())
+    made = Page(ToldStory([]), PageOptions(width=9), paint=Paint(), redact=str)
     heading = Heading(run="k7f3", prompt="Fix it\nnow")
     assert list(made.head(heading)) == ["run k7f3", "    Fix it", "    now", "─" * 9]
 
 
 def test_the_answer_is_laid_out_between_rules() -> None:
-    made = Page("agent", PageOptions(width=9), paint=Paint())
+    made = Page(ToldStory([]), PageOptions(width=9), paint=Paint(), redact=str)
     assert list(made.answer("**Done.**")) == ["─" * 9, "Done.", "─" * 9]
     assert list(made.answer(" ")) == []
 

@@ -4,11 +4,12 @@ import difflib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
 
-from nightrook.adapter.agent import Replacement, no_replacements
+from nightrook.adapter.agent import Replacement
 from nightrook.display import event_lines, numbers
 from nightrook.display.console import Paint
 from nightrook.display.decisions import decided_on
@@ -31,8 +32,8 @@ from nightrook.model.records import Record
 from nightrook.model.safe import safe, safe_line
 from nightrook.model.snapshot import RunningTool
 from nightrook.model.timeline import Item, ItemKind
-from nightrook.store.decisions import Decided
-from nightrook.story.item_bodies import Body
+from nightrook.store.decisions import denied_by_person
+from nightrook.story.story import Story
 
 _FOLDED_LINES = 8  # of a diff or a prompt; `full` shows all
 _INDENT = "    "
@@ -72,31 +73,32 @@ class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page:
-    """Turns the timeline of a run into the lines of a page, each safe to print.
+    """Turns a story into the lines of a page, each safe to print.
 
-    `read` reads what an item holds from the log, when it is shown. `turns` are what each turn used,
-    if that is to be shown.
+    `redact` takes the secrets out of texts. `turns` are what each turn used, if that is shown.
     """
 
     def __init__(
         self,
-        agent: str,
+        story: Story,
         options: PageOptions,
         *,
         paint: Paint,
-        context: RunContext | None = None,
-        read: Callable[[Item], Body] | None = None,
-        replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements,
-        decisions: Mapping[str, Decided] | None = None,
+        redact: Callable[[str], str],
         turns: Sequence[TurnUse] | None = None,
     ) -> None:
-        self._agent = safe_line(agent)
-        self._options = options
-        self._paint = paint
-        self._context = context or RunContext()
-        self._read = read or _nothing
-        self._replacements = replacements
-        self._decisions = decisions or {}
+        folder = story.folder
+        self._agent = safe_line(story.label or "raw")
+        self._story = story
+        self.options = options
+        self.paint = paint
+        self._context = RunContext(
+            cwd=story.cwd,
+            snapshot=story.snapshot,
+            redact=redact,
+            denied_by_person=partial(denied_by_person, folder) if folder else frozenset,
+        )
+        self._decisions = story.decisions()
         self._layout = Layout(self._agent, lambda: options.width, paint, self._context.redact)
         self._layout.cwd = self._context.cwd
         self._rook = paint("prefix", "[rook]") + " "
@@ -112,16 +114,20 @@ class Page:
         moment = heading.started_at
         when = "" if moment is None else time.strftime("%a %d %b %Y %H:%M", time.localtime(moment))
         name = f"{heading.kind} {safe_line(heading.run)}"
-        yield self._paint("strong", name) + (f" · {when}" if when else "")
+        yield self.paint("strong", name) + (f" · {when}" if when else "")
         if heading.progress is not None:
-            yield self._rook + self._paint("tool", heading.progress)
+            yield self._rook + self.paint("tool", heading.progress)
         if prompt := heading.prompt or heading.command:
             yield from self._block(prompt)
         yield self._rule()
 
-    def lines(self, items: Sequence[Item]) -> Iterator[str]:
+    def say(self, words: str) -> str:
+        """A line of rook's own."""
+        return self._rook + words
+
+    def lines(self) -> Iterator[str]:
         """Yield the lines of all items; inputs, outputs and long texts only in full."""
-        denied = set()
+        denied, items = set(), self._story.timeline.items
         for item in items:
             if item.kind == "file" and item.parent is not None:
                 self._changes.setdefault(item.parent, []).append((item.added, item.removed))
@@ -138,8 +144,8 @@ class Page:
         """Yield the agent's answer, formatted."""
         if text and text.strip():
             yield self._rule()
-            width = self._options.width
-            yield from markdown(text, width=width, colour=self._paint.colour).split("\n")
+            width = self.options.width
+            yield from markdown(text, width=width, colour=self.paint.colour).split("\n")
             yield self._rule()
 
     def _item(self, item: Item) -> Iterator[str]:
@@ -178,7 +184,7 @@ class Page:
             return
         self._has_head = True
         session = SessionStarted(version=item.name, model=item.title)
-        cwd, home = self._layout.cwd, self._options.home
+        cwd, home = self._layout.cwd, self.options.home
         heading = self._context.heading(session, self._agent, cwd=cwd, home=home)
         yield self._rook + safe_line(heading)
 
@@ -203,23 +209,23 @@ class Page:
         self._ended_turns += 1
         used = uses[self._ended_turns - 1].words if self._ended_turns <= len(uses) else ()
         if used:
-            yield self._rook + self._paint("aside", f"turn {self._ended_turns}: {' · '.join(used)}")
+            yield self._rook + self.paint("aside", f"turn {self._ended_turns}: {' · '.join(used)}")
 
     def _prompt(self, item: Item) -> Iterator[str]:
         """Yield what the user wrote; what a program or a subagent was given only in full."""
-        full = self._options.full
-        if not self._options.prompts or not (item.title or "").strip():
+        full = self.options.full
+        if not self.options.prompts or not (item.title or "").strip():
             return
-        body = self._read(item)
+        body = self._story.body(item)
         is_typed = not (isinstance(body.start, UserMessage) and body.start.synthetic)
         if not full and (item.parent is not None or not is_typed):
             return
         lines = _lines(self._context.redact(body.text or item.title or ""))
         most = len(lines) if full else _FOLDED_LINES
         for number, line in enumerate(lines[:most]):
-            yield self._paint("strong", ("  " if number else "> ") + line)
+            yield self.paint("strong", ("  " if number else "> ") + line)
         if len(lines) > most:
-            yield self._paint("aside", f"  … {len(lines) - most} more (--full)")
+            yield self.paint("aside", f"  … {len(lines) - most} more (--full)")
 
     def _call(self, item: Item) -> Call:
         """What a call is about, remembered for what refers to it."""
@@ -251,19 +257,19 @@ class Page:
     def _took(self, item: Item, call: Call) -> str | None:
         if item.status == "orphaned":
             return "cut off"
-        if item.status is None and self._options.now is not None:
-            return " ".join(filter(None, ("running", event_lines.took(call, self._options.now))))
-        shortest = 0.1 if self._options.verbose else 1.0  # seconds; shorter times are left out
+        if item.status is None and self.options.now is not None:
+            return " ".join(filter(None, ("running", event_lines.took(call, self.options.now))))
+        shortest = 0.1 if self.options.verbose else 1.0  # seconds; shorter times are left out
         return event_lines.took(call, item.end, shortest=shortest)
 
     def _body(self, item: Item, call: Call) -> Iterator[str]:
         """What a call was given and returned; folded, only what it changed."""
-        full, verbose = self._options.full, self._options.verbose
+        full, verbose = self.options.full, self.options.verbose
         if not full and not verbose and item.tool != "edit":
             return
-        body = self._read(item)
+        body = self._story.body(item)
         started = body.start if isinstance(body.start, ToolStarted) else None
-        edits = self._replacements(started) if started else ()
+        edits = self._story.replacements(started) if started else ()
         if edits and (full or item.status == "ok"):
             yield from self._difference(edits)
         elif full and started and started.input is not None:
@@ -279,14 +285,14 @@ class Page:
         if not (item.title or "").strip():
             return
         event = _event(item)
-        if self._options.full:
+        if self.options.full:
             style = "text" if item.kind == "text" else "aside"
-            for line in _lines(self._read(item).text or item.title or ""):
-                yield self._paint(style, line)
+            for line in _lines(self._story.body(item).text or item.title or ""):
+                yield self.paint(style, line)
         elif isinstance(event, Text):
             parent = None if item.parent is None else str(item.parent)
-            texts = ShownTexts(verbose=self._options.verbose)
-            whole = self._read(item).text if self._options.verbose else None
+            texts = ShownTexts(verbose=self.options.verbose)
+            whole = self._story.body(item).text if self.options.verbose else None
             for part in texts.lines(whole or event.text, self._context.redact):
                 yield from self._layout.render(part, parent=parent)
         else:
@@ -301,18 +307,18 @@ class Page:
         offset, length = (place.offset, place.length) if place else (0, 0)
         record = Record(item.seq, item.begin, offset, length, event)
         if warning := event_lines.warning(record):
-            yield self._rook + self._paint("error", f"WARNING: {warning}")
+            yield self._rook + self.paint("error", f"WARNING: {warning}")
             return
-        for line in event_lines.details(record, verbose=self._options.verbose):
+        for line in event_lines.details(record, verbose=self.options.verbose):
             yield from self._layout.render(line)
 
     def _difference(self, edits: tuple[Replacement, ...]) -> Iterator[str]:
         lines = [line for edit in edits for line in compared(edit)]
-        most = len(lines) if self._options.full else _FOLDED_LINES
+        most = len(lines) if self.options.full else _FOLDED_LINES
         for line in lines[:most]:
-            yield _INDENT + self._paint(_SIGNS.get(line[:1], "text"), safe(line).expandtabs())
+            yield _INDENT + self.paint(_SIGNS.get(line[:1], "text"), safe(line).expandtabs())
         if left := len(lines) - most if len(lines) > most else 0:
-            yield _INDENT + self._paint("aside", f"… {left} more (--full)")
+            yield _INDENT + self.paint("aside", f"… {left} more (--full)")
 
     def _output(self, said: str) -> Iterator[str]:
         if not said.strip():
@@ -321,19 +327,14 @@ class Page:
         is_difference = any(line.startswith("@@ -") for line in lines)
         for line in lines:
             style = _SIGNS.get(line[:1], "aside") if is_difference else "aside"
-            yield _INDENT + self._paint(style, line)
+            yield _INDENT + self.paint(style, line)
 
     def _block(self, text: str) -> Iterator[str]:
         for line in _lines(text):
             yield _INDENT + line
 
     def _rule(self) -> str:
-        return self._paint("aside", "─" * self._options.width)
-
-
-def _nothing(item: Item) -> Body:
-    """Read nothing: only what the timeline itself has is shown."""
-    return Body()
+        return self.paint("aside", "─" * self.options.width)
 
 
 def _lines(text: str) -> list[str]:

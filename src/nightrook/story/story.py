@@ -53,6 +53,7 @@ class Story:
         folder: RunFolder | None = None,
         info: RunInfo | None = None,
         called: str | None = None,
+        cwd: str | None = None,
         bodies: "Bodies | None" = None,
         keeps_timeline: bool = False,
     ) -> None:
@@ -66,6 +67,7 @@ class Story:
         self.problem: UnknownAgentError | None = None
         """Why its stream is not decoded: only another version knows the agent."""
         self._name = name
+        self._cwd = cwd
         self._bodies = bodies
         self._verdict: Verdict | None = None
         self._ending: Ending[Outcome] | None = None
@@ -82,6 +84,16 @@ class Story:
     def agent(self) -> str | None:
         """The name of the agent, once it is known."""
         return self.feed.agent
+
+    @property
+    def label(self) -> str | None:
+        """What its lines begin with, once that is known."""
+        return (self.info.label if self.info else None) or self.feed.label
+
+    @property
+    def cwd(self) -> str | None:
+        """The folder in which it happened, as far as that is known."""
+        return self._cwd or self.feed.state.cwd
 
     @property
     def state(self) -> RunState:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nightrook.cli.commands.show import open_calls, progress
+from nightrook.cli.show_story import open_calls, progress
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import RunningTool, Snapshot
 from nightrook.store.list import Row

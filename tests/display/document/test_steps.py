@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import msgspec
-from tests.display.document.documents import html, source
+from tests.display.document.documents import html
+from tests.display.document.documents import steps as made_steps
 
 from nightrook.adapter.agent import Replacement
 from nightrook.display.document import steps as module
-from nightrook.display.document.steps import Block, Step, Steps
+from nightrook.display.document.steps import Block, Step
 from nightrook.model.events import (
     Event,
     FileChanged,
@@ -29,7 +30,7 @@ def call(id: str, name: str = "Bash", kind: ToolKind = "execute", **more: Any) -
 
 
 def steps(*events: Event, **more: Any) -> list[Step]:
-    return [*Steps(source(events, **more))]
+    return [*made_steps(events, **more)]
 
 
 def test_a_call_has_its_input_output_and_time() -> None:

@@ -44,7 +44,7 @@ def session_story(session: StoredSession) -> Story:
         open_records=lambda: SessionLog(SessionBytes(session, transcript), transcript),
     )
     bodies = Bodies(SessionBytes(session, transcript).read_at, decode)
-    return Story(feed, name=session.id, bodies=bodies)
+    return Story(feed, name=session.id, cwd=session.project, bodies=bodies)
 
 
 class _NoText:

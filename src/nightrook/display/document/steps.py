@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from nightrook.adapter.agent import Replacement, no_replacements
 from nightrook.display import numbers
 from nightrook.display.decisions import decided_on
 from nightrook.display.event_lines import FAILED, PATHS, allowing_option, is_permission
@@ -20,8 +19,8 @@ from nightrook.model.events import ToolStarted
 from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.text import cut, relative
 from nightrook.model.timeline import Item, ItemKind
-from nightrook.store.decisions import Decided
 from nightrook.story.item_bodies import Body
+from nightrook.story.story import Story
 
 LONGEST_BLOCK = 100_000
 """Characters of one text, input or output; the rest is counted."""
@@ -65,26 +64,25 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """How many steps happened in it; they follow, one level deeper."""
 
 
-class StepSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the steps of a document come from: a timeline, and what reads its bulky parts."""
-
-    items: Sequence[Item]
-    read: Callable[[Item], Body]
-    replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
-    decisions: Mapping[str, Decided] = {}
-    redact: Callable[[str], str]
-    cwd: str | None = None
-    turns: Sequence[TurnUse] | None = None
-    """What each turn used, if turns are to be shown."""
-
-
 class Steps:
-    """Makes the steps of a document, each when it is asked for."""
+    """Makes the steps of a story for a document, each when it is asked for.
 
-    def __init__(self, source: StepSource) -> None:
-        self._source = source
+    `redact` takes the secrets out of texts. `turns` are what each turn used, if turns are shown.
+    """
+
+    def __init__(
+        self,
+        story: Story,
+        redact: Callable[[str], str],
+        turns: Sequence[TurnUse] | None = None,
+    ) -> None:
+        self._story = story
+        self._items = story.timeline.items
+        self._redact = redact
+        self._turns = turns
+        self._decisions = story.decisions()
         self._left = MOST_TEXT
-        self._began = next((item.begin for item in source.items if item.begin is not None), None)
+        self._began = next((item.begin for item in self._items if item.begin is not None), None)
         self._turn_numbers: dict[int, int] = {}
         self._changes: dict[int, list[tuple[int | None, int | None]]] = {}
         self._children: dict[int | None, list[int]] = {}
@@ -98,7 +96,7 @@ class Steps:
             inside = self._children.get(id, [])
             deeper = depth + 1 if depth < _DEEPEST else depth  # guards: nesting-bounded
             waiting += [(child, deeper) for child in reversed(inside)]
-            step = self._step(self._source.items[id])
+            step = self._step(self._items[id])
             nested = len(inside) if deeper > depth else 0
             yield msgspec.structs.replace(step, depth=depth, inside=nested)
 
@@ -106,16 +104,16 @@ class Steps:
         """Find what happened in what; a call that was denied is shown by its denial."""
         parents: dict[int, int | None] = {}
         denied: set[int] = set()
-        for item in self._source.items:
+        for item in self._items:
             parent = item.parent if item.parent is not None and item.parent < item.id else None
             parents[item.id] = parent
-            if item.kind == "turn" and self._source.turns is not None:
+            if item.kind == "turn" and self._turns is not None:
                 self._turn_numbers[item.id] = len(self._turn_numbers)
             if item.kind == "denial" and parent is not None:
                 denied.add(parent)
             elif item.kind == "file" and parent is not None:
                 self._changes.setdefault(parent, []).append((item.added, item.removed))
-        for item in self._source.items:
+        for item in self._items:
             parent = parents[item.id]
             while parent in denied:
                 parent = parents[parent]
@@ -136,14 +134,14 @@ class Steps:
             case "tool" | "subagent":
                 return self._call(item, made)
             case "text" | "message" | "thinking":
-                text = self._source.read(item).text or item.title or ""
+                text = self._story.body(item).text or item.title or ""
                 return _replaced(made, blocks=self._blocks(("prose", text)))
             case "turn" if item.id in self._turn_numbers:
                 return self._counted_turn(item, made)
             case "denial":
                 return self._denial(item, made)
             case "question":
-                asked = next(decided_on(item.key, self._source.decisions), "")
+                asked = next(decided_on(item.key, self._decisions), "")
                 title = asked.removeprefix("asked: ") or item.title or ""
                 return _replaced(made, title=self._line(title))
             case _:
@@ -151,7 +149,7 @@ class Steps:
 
     def _counted_turn(self, item: Item, made: Step) -> Step:
         """A turn with its number and what it used; why it failed, if it did."""
-        number, uses = self._turn_numbers[item.id], self._source.turns or ()
+        number, uses = self._turn_numbers[item.id], self._turns or ()
         failed = item.status == "error"
         return _replaced(
             made,
@@ -163,7 +161,7 @@ class Steps:
 
     def _call(self, item: Item, made: Step) -> Step:
         title = item.title or ""
-        body = self._source.read(item)
+        body = self._story.body(item)
         if item.status == "ok":
             made = _replaced(made, state="good")
         elif item.status is None:
@@ -171,7 +169,7 @@ class Steps:
         return _replaced(
             made,
             label=self._line(item.name or "a tool"),
-            title=self._line(relative(title, self._source.cwd) if item.tool in PATHS else title),
+            title=self._line(relative(title, self._story.cwd) if item.tool in PATHS else title),
             aside=self._call_aside(item),
             blocks=self._blocks(*self._body(item, body)),
         )
@@ -187,7 +185,7 @@ class Steps:
 
     def _body(self, item: Item, body: Body) -> Iterator[tuple[BlockKind, str]]:
         started = body.start if isinstance(body.start, ToolStarted) else None
-        edits = self._source.replacements(started) if started else ()
+        edits = self._story.replacements(started) if started else ()
         for edit in edits:
             yield "change", "\n".join(compared(edit))
         if not edits and started and started.input is not None:
@@ -208,14 +206,14 @@ class Steps:
 
     def _line(self, text: str) -> str:
         # guards: document-lines-redacted
-        return cut(safe_line(uncoloured(self._source.redact(text))).strip(), _LONGEST_TITLE)
+        return cut(safe_line(uncoloured(self._redact(text))).strip(), _LONGEST_TITLE)
 
     def _blocks(self, *found: tuple[BlockKind, str]) -> tuple[Block, ...]:
         """The texts as they are shown, cut where they or all of them are too long."""
         blocks = []
         for kind, text in found:
             # guards: document-texts-redacted
-            clean = safe(uncoloured(self._source.redact(text))).expandtabs().strip("\n")
+            clean = safe(uncoloured(self._redact(text))).expandtabs().strip("\n")
             if clean.strip():
                 most = max(0, min(LONGEST_BLOCK, self._left))
                 self._left -= min(len(clean), most)
