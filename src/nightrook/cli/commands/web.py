@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nightrook.cli.options.parameters import takes
-from nightrook.cli.terminal.output import say
+from nightrook.cli.terminal.output import guarded, say
 from nightrook.cli.web_server import check_installed
 from nightrook.config.command_options import WebOptions
 from nightrook.model.errors import NightrookError
@@ -129,8 +129,10 @@ def _how(options: WebOptions) -> "ServeOptions":
 
 
 def _show(url: str, options: WebOptions) -> None:
-    click.echo(url)
     sys.stdout.flush()
+    out = guarded(sys.stdout).exact  # its token is a secret that the reader of this line needs
+    out.write(f"{url}\n".encode())
+    out.flush()
     if not _is_loopback(options.listen):
         _warn(options)
     if not options.no_open:
