@@ -7,7 +7,7 @@ import msgspec
 
 from nightrook.adapter.history import Call, Finding, Session
 from nightrook.agents.qwen.history import HISTORY
-from tests.agents.histories import counted, read, read_all, tokens, transcript
+from tests.agents.histories import counted, read, read_all, tokens, transcript, transcripts
 from tests.rules import each
 
 FILE = ".qwen/projects/-home-dev-app/chats/s1.jsonl"
@@ -208,3 +208,11 @@ def test_an_archived_session_is_read_and_a_file_beside_it_is_not() -> None:
 def test_invalid_counts_are_left_out() -> None:
     wrong = telemetry(input_token_count=-1, thoughts_token_count="many")
     assert tokens(stored(wrong)) == {"calls": 1, "output": 34, "cache_read": 1000}
+
+
+def test_the_results_of_tools_are_passed_over_by_how_they_begin() -> None:
+    assert HISTORY.bulk is not None
+    before, after = HISTORY.bulk
+    lines = [line for _, data in transcripts("qwen") for line in data.splitlines()]
+    passed = [line for line in lines if line.partition(before)[2].startswith(after)]
+    assert passed == [line for line in lines if json.loads(line)["type"] == "tool_result"] != []

@@ -32,6 +32,7 @@ HISTORY = History(
     ),
     recognises=_has_own_mark,
     stored=_stored,
+    bulk=(b'"type":"', b'tool_result"'),
 )
 
 

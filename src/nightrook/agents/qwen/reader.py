@@ -360,8 +360,9 @@ TABLE = (
     Row(shapes.System, system),
     Row(shapes.Result, result),
     Row(shapes.StoredUser, sessions.user, "stored", (b'"type":"user"',)),
-    Row(shapes.StoredAssistant, sessions.assistant, "stored", (b'"usageMetadata"',)),
-    Row(shapes.StoredToolResult, sessions.tool_result, "stored", (b'"usageMetadata"',)),
+    Row(shapes.StoredAssistant, sessions.assistant, "stored"),
+    Row(shapes.CountedAnswer, sessions.counted_answer, "ledger", (b'"usageMetadata"',)),
+    Row(shapes.StoredToolResult, sessions.tool_result, "stored"),
     Row(
         shapes.StoredSystem,
         sessions.system,

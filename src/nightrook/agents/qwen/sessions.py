@@ -24,6 +24,7 @@ from nightrook.model.events import (
     Text,
     Thinking,
     Unknown,
+    UsageReported,
     UserMessage,
 )
 from nightrook.model.text import one_line
@@ -73,14 +74,12 @@ def begin(parts: Sequence[str]) -> Facts:
     return Facts(session=name.encode(errors="replace").decode() or "unknown")
 
 
-def _begin(memory: Memory, line: shapes.StoredLine) -> list[Noted]:
+def _begin(memory: Memory, line: shapes.StoredLine) -> list[Event]:
     note_time(memory, line.timestamp)
-    noted: list[Noted] = [*_session(memory.facts, line)]
     if line.sessionId is None or line.sessionId in memory.sessions:
-        return noted
+        return []
     memory.sessions.add(line.sessionId)
-    started = SessionStarted(session=line.sessionId, cwd=line.cwd, version=line.version)
-    return [started, *noted]
+    return [SessionStarted(session=line.sessionId, cwd=line.cwd, version=line.version)]
 
 
 def _session(facts: Facts, line: shapes.StoredLine) -> Sequence[Session]:
@@ -119,14 +118,14 @@ def _title(facts: Facts, text: str) -> Iterator[Session]:
         yield _of(facts, title)
 
 
-def _parts(line: shapes.StoredLine) -> Sequence[shapes.Part]:
-    return (line.message.parts if line.message else None) or ()
+def _parts(message: shapes.StoredMessage | None) -> Sequence[shapes.Part]:
+    return (message.parts if message else None) or ()
 
 
 def user(memory: Memory, line: shapes.StoredUser, raw: bytes) -> Sequence[Noted]:
     """Read a prompt; the first one is the title of the session until a better one is set."""
-    noted = _begin(memory, line)
-    texts = [part.text for part in _parts(line) if part.text]
+    noted: list[Noted] = [*_begin(memory, line), *_session(memory.facts, line)]
+    texts = [part.text for part in _parts(line.message) if part.text]
     if not texts:
         return noted
     if not memory.facts.is_titled and not line.subtype:
@@ -134,12 +133,12 @@ def user(memory: Memory, line: shapes.StoredUser, raw: bytes) -> Sequence[Noted]
     return [*noted, *memory.next_turn(), UserMessage(text="".join(texts))]
 
 
-def assistant(memory: Memory, line: shapes.StoredAssistant, raw: bytes) -> Sequence[Noted]:
+def assistant(memory: Memory, line: shapes.StoredAssistant, raw: bytes) -> Sequence[Event]:
     """Read an answer, or a part of one: thoughts, texts and calls."""
-    events: list[Noted] = [*_begin(memory, line), *memory.begin_turn()]
+    events = [*_begin(memory, line), *memory.begin_turn()]
     said: str | None = None
     calls = False
-    for number, part in enumerate(_parts(line)):
+    for number, part in enumerate(_parts(line.message)):
         id = f"{line.uuid or memory.new_id('message')}:{number}"
         if part.functionCall is not None:
             calls = True
@@ -150,12 +149,24 @@ def assistant(memory: Memory, line: shapes.StoredAssistant, raw: bytes) -> Seque
             said = part.text
             events.append(Text(id=id, text=part.text))
     memory.note_answer(said, is_last=not calls)
-    if not memory.facts.has_telemetry and line.usageMetadata is not None:
-        used = usage_of(line.usageMetadata)
-        report = reported(used, message_id=line.uuid, model=line.model or None)
-        copied = line.forkedFrom is not None
-        events.append(Used(report=report, copied=copied, fallback=True))
-    return events
+    return [*events, *_used_by_answer(memory, line)]
+
+
+def counted_answer(memory: Memory, line: shapes.CountedAnswer, raw: bytes) -> Sequence[Noted]:
+    """Read what the ledger needs of an answer."""
+    note_time(memory, line.timestamp)
+    noted: list[Noted] = [*_session(memory.facts, line)]
+    for report in _used_by_answer(memory, line):
+        noted.append(Used(report=report, copied=line.forkedFrom is not None, fallback=True))
+    return noted
+
+
+def _used_by_answer(memory: Memory, line: shapes.CountedAnswer) -> Sequence[UsageReported]:
+    """The tokens of an answer, if no telemetry reports them."""
+    if memory.facts.has_telemetry or line.usageMetadata is None:
+        return ()
+    used = usage_of(line.usageMetadata)
+    return (reported(used, message_id=line.uuid, model=line.model or None),)
 
 
 def _called(memory: Memory, call: shapes.FunctionCall) -> Sequence[Event]:
@@ -164,11 +175,11 @@ def _called(memory: Memory, call: shapes.FunctionCall) -> Sequence[Event]:
     return memory.start(tools.TOOLS.started(id, name, call.args, subagent=kind))
 
 
-def tool_result(memory: Memory, line: shapes.StoredToolResult, raw: bytes) -> Sequence[Noted]:
+def tool_result(memory: Memory, line: shapes.StoredToolResult, raw: bytes) -> Sequence[Event]:
     """Read what a tool returned."""
     events = _begin(memory, line)
     result = line.toolCallResult or shapes.CallResult()
-    for part in _parts(line):
+    for part in _parts(line.message):
         if part.functionResponse is not None:
             events += _returned(memory, part.functionResponse, result)
     memory.is_answered = False
@@ -206,7 +217,8 @@ def _returned(
 
 def system(memory: Memory, line: shapes.StoredSystem, raw: bytes) -> Sequence[Noted]:
     """Read telemetry, a title, or something else that Qwen Code notes, by its subtype."""
-    noted, payload = _begin(memory, line), line.systemPayload or shapes.Payload()
+    noted: list[Noted] = [*_begin(memory, line), *_session(memory.facts, line)]
+    payload = line.systemPayload or shapes.Payload()
     if line.subtype == "ui_telemetry":
         event = payload.uiEvent
         return noted if event is None else [*noted, *_telemetry(memory, line, event)]

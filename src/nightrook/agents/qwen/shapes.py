@@ -154,7 +154,6 @@ class StoredLine(Shape):
     cwd: str | None = None
     gitBranch: str | None = None
     version: str | None = None
-    message: StoredMessage | None = None
     forkedFrom: Fork | None = None
 
 
@@ -162,11 +161,18 @@ class StoredUser(StoredLine, tag="user"):
     """A prompt, or with a subtype a notice to the model."""
 
     subtype: str | None = None
+    message: StoredMessage | None = None
 
 
-class StoredAssistant(StoredLine, tag="assistant"):
+class CountedAnswer(StoredLine, tag="assistant"):
+    """What the ledger reads of an answer."""
+
     model: str | None = None
     usageMetadata: StoredCounters | None = None
+
+
+class StoredAssistant(CountedAnswer):
+    message: StoredMessage | None = None
 
 
 class CallResult(Shape):
@@ -176,6 +182,7 @@ class CallResult(Shape):
 
 
 class StoredToolResult(StoredLine, tag="tool_result"):
+    message: StoredMessage | None = None
     toolCallResult: CallResult | None = None
 
 
