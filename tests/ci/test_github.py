@@ -6,8 +6,7 @@ from pathlib import Path
 
 from nightrook.ci.github import OUTPUT, SUMMARY, GitHub, output_lines
 from nightrook.display.reports.markdown import markdown
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import with_answer
+from nightrook.display.reports.report import Report, with_answer
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each

@@ -9,8 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nightrook.display.reports.markdown import markdown
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import values
+from nightrook.display.reports.report import Report, values
 from nightrook.model.safe import defused, safe_line
 from nightrook.model.text import first_line
 from nightrook.process.guarded_command import run_guarded

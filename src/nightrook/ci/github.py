@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from nightrook.ci.annotations import annotations
 from nightrook.display.reports.markdown import markdown
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import with_answer
+from nightrook.display.reports.report import Report, with_answer
 from nightrook.model.safe import defused, safe_line
 from nightrook.process.plain_file import open_plain
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from nightrook.display.reports.junit import junit
 from nightrook.display.reports.markdown import markdown
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import variables
+from nightrook.display.reports.report import Report, variables
 from nightrook.model.safe import defused, safe_line
 from nightrook.process.plain_file import open_plain
 

@@ -9,8 +9,7 @@ from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.terminal.output import put, put_control
 from nightrook.config.options import EndOptions
 from nightrook.display.console import look_of
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import ENDED
+from nightrook.display.reports.report import ENDED, Report
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line
 

@@ -4,7 +4,7 @@ import os
 import shlex
 
 from nightrook.batches.queue import FolderQueue
-from nightrook.display.loops.summary import LoopView, read_loop
+from nightrook.display.loops import LoopView, read_loop
 from nightrook.display.reports.batch import batch_report
 from nightrook.display.reports.loop import loop_report
 from nightrook.display.reports.report import Report, cleaned

@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import ENDED, variables
+from nightrook.display.reports.report import ENDED, Report, variables
 from nightrook.model.text import first_line
 from nightrook.process.guarded_command import GuardedEnd, run_guarded
 

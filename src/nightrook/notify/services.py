@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from nightrook.display.reports.report import Report
-from nightrook.display.reports.values import ENDED
+from nightrook.display.reports.report import ENDED, Report
 from nightrook.model.text import first_line
 from nightrook.notify.message import body, title
 from nightrook.process.guarded_command import run_guarded

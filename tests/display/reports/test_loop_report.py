@@ -2,7 +2,7 @@
 
 import pytest
 
-from nightrook.display.loops.summary import LoopView
+from nightrook.display.loops import LoopView
 from nightrook.display.reports.loop import loop_report
 from nightrook.display.reports.markdown import markdown
 from nightrook.loops.plan import Goal, make_plan

@@ -31,7 +31,7 @@ from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.output import put, put_json
 from nightrook.config.load import lowest_limits
 from nightrook.config.options import LIMIT_OPTIONS, BatchOptions, EndOptions, RunOptions
-from nightrook.display.loops.batch import ResultLines, RunningTask, spent_line
+from nightrook.display.batches import ResultLines, RunningTask, spent_line
 from nightrook.loops.waiting import obey_stop_requests
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.ledger import Money

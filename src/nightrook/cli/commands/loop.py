@@ -24,7 +24,7 @@ from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.loop_view import LoopOutput, put_end
 from nightrook.cli.terminal.output import put_json
 from nightrook.config.options import EndOptions, LoopOptions, ViewOptions
-from nightrook.display.loops.summary import LoopView
+from nightrook.display.loops import LoopView
 from nightrook.display.reports.report import Report
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.events import AGENT_EVENTS

@@ -9,8 +9,7 @@ from nightrook.cli.options.parameters import takes
 from nightrook.cli.terminal.loop_view import loop_table
 from nightrook.cli.terminal.output import put, put_json
 from nightrook.config.command_options import ListOptions
-from nightrook.display.loops.objects import loop_json
-from nightrook.display.loops.summary import read_loop
+from nightrook.display.loops import loop_json, read_loop
 from nightrook.loops.storage import LoopFolder, newest_first
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line

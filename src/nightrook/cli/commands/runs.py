@@ -81,7 +81,7 @@ def command(options: RunsOptions) -> None:
 
 def _list_everything(wanted: Filter, limit: int | None, *, as_json: bool) -> None:
     """List the newest runs, loops and sessions; those without a status only if none is wanted."""
-    from nightrook.display.loops.objects import loop_json  # these import a lot
+    from nightrook.display.loops import loop_json  # these import a lot
     from nightrook.loops.storage import LOOP_FOLDERS
 
     runs = listed_runs(wanted, limit)

@@ -24,14 +24,14 @@ from nightrook.display.console import Look, columns, height, look_of
 from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainLines
 from nightrook.display.screen import Echo, Screen
-from nightrook.display.sessions.watched import (
+from nightrook.display.terminal import TerminalLines
+from nightrook.display.watch import (
     first_line,
     last_line,
     prompt_line,
     waiting_line,
     watch_table,
 )
-from nightrook.display.terminal import TerminalLines
 from nightrook.model.events import (
     Event,
     SessionStarted,

@@ -17,7 +17,7 @@ from nightrook.cli.terminal.batch_view import RunningTable, show_batch
 from nightrook.cli.terminal.output import is_gone, put, put_json
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import ViewOptions
-from nightrook.display.loops.batch import ResultLines, RunningTask
+from nightrook.display.batches import ResultLines, RunningTask
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
 from nightrook.store import batch_folder

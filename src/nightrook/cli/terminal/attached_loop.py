@@ -16,8 +16,7 @@ from nightrook.cli.terminal.loop_view import LoopOutput, put_end, put_note
 from nightrook.cli.terminal.output import is_gone, put_json
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import EndOptions, ViewOptions
-from nightrook.display.loops.objects import loop_json
-from nightrook.display.loops.summary import read_loop
+from nightrook.display.loops import loop_json, read_loop
 from nightrook.loops.events import AGENT_EVENTS, IterationFinished, IterationStarted, LoopEvent
 from nightrook.loops.loop_runs import run_folder
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder

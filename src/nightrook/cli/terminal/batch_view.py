@@ -12,8 +12,8 @@ from nightrook.batches.listing import ListedBatch, ListedTask, read_batch
 from nightrook.cli.terminal.loop_view import put_note
 from nightrook.cli.terminal.output import put
 from nightrook.cli.terminal.temporary_lines import TemporaryLines
+from nightrook.display.batches import RunningTask, running_lines
 from nightrook.display.console import columns, height, look_of
-from nightrook.display.loops.batch import RunningTask, running_lines
 from nightrook.display.numbers import price, total_cost
 from nightrook.display.screen import Echo
 from nightrook.display.table import table

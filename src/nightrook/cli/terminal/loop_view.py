@@ -13,9 +13,9 @@ from nightrook.cli.terminal.ending import install_hints
 from nightrook.cli.terminal.output import guarded, put
 from nightrook.cli.terminal.temporary_lines import TemporaryLines
 from nightrook.config.options import ViewOptions
+from nightrook.display import loops
 from nightrook.display.console import columns, look_of
-from nightrook.display.loops import steps
-from nightrook.display.loops.summary import LoopView, read_loop
+from nightrook.display.loops import LoopView, read_loop
 from nightrook.display.numbers import clock
 from nightrook.display.screen import Echo
 from nightrook.display.table import table
@@ -39,7 +39,7 @@ _OUTPUT_LINES = 5
 _OUTPUT_LINES_VERBOSE = 40
 _OUTPUT_LINES_FULL = 200
 _LONGEST_COMMAND = 50
-_STATUSES = {"STATUS": steps.iteration_status, "CHECK": steps.check_status}
+_STATUSES = {"STATUS": loops.iteration_status, "CHECK": loops.check_status}
 """The columns in colour, and the function that gives each its style."""
 
 
@@ -75,7 +75,7 @@ class LoopOutput:
         if not self._view_options.quiet:
             if isinstance(event, IterationStarted) and self._look.terminal:
                 put(sys.stdout, "")
-            for line in steps.lines(event, self._plan, self._look.paint()):
+            for line in loops.lines(event, self._plan, self._look.paint()):
                 put_note(line)
             self._show_check(event)
         if isinstance(event, IterationStarted):
@@ -108,9 +108,9 @@ def show_loop(path: Path, *, full: bool = False) -> None:
     """Show what a loop did; `full` includes the checks of every iteration, not only the last."""
     folder = LOOP_FOLDERS.at(path)
     view, paint = read_loop(folder, home_folder()), look_of(sys.stdout, os.environ).paint()
-    put_note(f"{paint('strong', view.name)} · {steps.goal(view.plan)}")
+    put_note(f"{paint('strong', view.name)} · {loops.goal(view.plan)}")
     if view.plan.worktree:
-        put_note(steps.worktree(str(folder.worktree), folder.branch))
+        put_note(loops.worktree(str(folder.worktree), folder.branch))
     if view.state is None:
         put_note("never started")
         return
@@ -122,17 +122,17 @@ def show_loop(path: Path, *, full: bool = False) -> None:
     _put_hints(view)
 
 
-def _put_checks(attempt: Attempt, paint: steps.Paint, most: int) -> None:
+def _put_checks(attempt: Attempt, paint: loops.Paint, most: int) -> None:
     """Print the checks of an iteration, and the output of those that failed."""
     for check in attempt.checks:
-        put_note(f"iteration {attempt.iteration} · {steps.check_line(check, paint)}")
+        put_note(f"iteration {attempt.iteration} · {loops.check_line(check, paint)}")
         put_check_output(check, paint, most)
 
 
-def put_check_output(check: Check | CheckFinished, paint: steps.Paint, most: int) -> None:
+def put_check_output(check: Check | CheckFinished, paint: loops.Paint, most: int) -> None:
     """Print the last lines of the output of a check that failed."""
     redact = guarded(sys.stdout).redacted  # before lines are left out
-    for line in steps.check_output(check, paint, most=most, redact=redact):
+    for line in loops.check_output(check, paint, most=most, redact=redact):
         put(sys.stdout, line)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from nightrook.display.loops.summary import LoopView
+from nightrook.display.loops import LoopView
 from nightrook.display.reports.report import (
     RUNNING,
     Report,

@@ -8,6 +8,7 @@ import msgspec
 from nightrook.model.ledger import Money, Source
 from nightrook.model.safe import safe
 from nightrook.model.snapshot import ToolCounts
+from nightrook.model.text import cut
 
 Kind = Literal["run", "loop", "batch", "session"]
 
@@ -127,3 +128,32 @@ def cleaned(report: Report, redact: Callable[[str], str]) -> Report:
         return tuple(map(clean, value)) if isinstance(value, tuple) else value
 
     return msgspec.convert(clean(msgspec.to_builtins(report)), Report)
+
+
+_LONGEST_ANSWER = 60_000  # characters; the outputs of a job on GitHub may have 1 MB
+
+ENDED = "ROOK_ENDED"
+"""Set for what is called at the end: a rook that it calls calls nothing at its own end."""
+
+
+def values(report: Report) -> dict[str, str]:
+    """The values by name; what is unknown is empty."""
+    cost = report.spent_usd
+    return {
+        "status": report.status,
+        "exit_code": "" if report.exit_code is None else str(report.exit_code),
+        "kind": report.kind,
+        "name": report.name,
+        "cost_usd": "" if cost is None else f"{cost:.6f}",
+        "answer_file": report.answer_file or "",
+    }
+
+
+def with_answer(report: Report) -> dict[str, str]:
+    """The same and the answer, which may have many lines."""
+    return {**values(report), "answer": cut(report.answer or "", _LONGEST_ANSWER)}
+
+
+def variables(report: Report) -> dict[str, str]:
+    """The values as environment variables: `ROOK_STATUS` and so on."""
+    return {f"ROOK_{name.upper()}": value for name, value in values(report).items()}

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from nightrook.batches.listing import list_batches
 from nightrook.display.costs.exports import report_json, without_secrets
-from nightrook.display.loops.objects import loop_json
+from nightrook.display.loops import loop_json
 from nightrook.loops.storage import newest_first
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import json_reply

@@ -4,7 +4,7 @@ import msgspec
 
 from nightrook.archive.watch.watched import Row
 from nightrook.display.console import Paint
-from nightrook.display.sessions.watched import first_line, last_line, prompt_line, watch_table
+from nightrook.display.watch import first_line, last_line, prompt_line, watch_table
 from nightrook.model.ledger import Money
 from nightrook.model.snapshot import RunningTool, Snapshot, TokenCounts
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nightrook.display.loops import steps
+from nightrook.display import loops
 from nightrook.loops.events import Decision, IterationFinished
 from nightrook.loops.plan import Ceilings, Goal, make_plan
 
@@ -22,7 +22,7 @@ def plain(_: str, text: str) -> str:
 
 def switched(agent: str) -> list[str]:
     event = Decision(at=0.0, step="switch", rule="limits", reason="a limit", agent=agent)
-    return list(steps.lines(event, PLAN, plain))
+    return list(loops.lines(event, PLAN, plain))
 
 
 def test_a_switch_says_what_the_other_agent_is_not_given() -> None:
@@ -41,7 +41,7 @@ def test_a_run_that_is_not_checked_yet_is_not_shown_as_good(
     ended = IterationFinished(
         at=0.0, iteration=1, attempt=1, agent="claude", status="success", sentence="", duration_s=1
     )
-    (line,) = steps.lines(ended, plan, lambda style, text: f"<{style}>{text}")
+    (line,) = loops.lines(ended, plan, lambda style, text: f"<{style}>{text}")
     assert line.startswith(f"<{colour}>success" if colour else "success")
 
 
@@ -57,11 +57,11 @@ def test_an_iteration_that_was_not_started_has_no_unknown_cost() -> None:
         run="k7f3",
         duration_s=0.1,
     )
-    (line,) = steps.lines(ended, plan, lambda _style, text: text)
+    (line,) = loops.lines(ended, plan, lambda _style, text: text)
     assert line == "not started · 0.1s · rook show k7f3"
 
 
 def test_one_is_told_in_the_singular() -> None:
-    told = steps.ceilings(Ceilings(iterations=1, turns=1))
+    told = loops.ceilings(Ceilings(iterations=1, turns=1))
     assert told.startswith("1 iteration · ")
     assert told.endswith(" · 1 turn")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from nightrook.display.loops import steps, summary
-from nightrook.display.loops.summary import LoopView
+from nightrook.display import loops
+from nightrook.display.loops import LoopView
 from nightrook.loops.events import CANNOT_EXECUTE, NOT_FOUND
 from nightrook.loops.plan import Goal, make_plan
 from nightrook.loops.state import Attempt, Check, LoopState, Report
@@ -42,8 +42,8 @@ PLAIN = Check(command="make", ok=False, exit_code=CANNOT_EXECUTE)
 def test_a_failed_check_is_never_beside_a_success(
     attempt: Attempt, status: tuple[str, str], check: str
 ) -> None:
-    assert (steps.iteration_status(attempt), steps.check_status(attempt)[0]) == (status, check)
-    cells = dict(zip(summary.HEAD, summary.row(attempt), strict=True))
+    assert (loops.iteration_status(attempt), loops.check_status(attempt)[0]) == (status, check)
+    cells = dict(zip(loops.HEAD, loops.row(attempt), strict=True))
     assert (cells["STATUS"], cells["CHECK"]) == (status[0], check)
 
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from nightrook.display.loops.batch import ResultLines, RunningTask, running_lines
+from nightrook.display.batches import ResultLines, RunningTask, running_lines
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.ledger import Money
 from nightrook.store.batch_folder import BatchResult

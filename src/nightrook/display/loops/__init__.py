@@ -1,1 +1,0 @@
-"""Loops and batches as lines of text and rows of tables."""

@@ -1,1 +1,0 @@
-"""What people see of stored sessions: `found_words` shows what a search found."""
