@@ -16,9 +16,6 @@ ROOT = Path(nightrook.__file__).parent
 ADAPTER = ROOT / "adapter"
 AGENTS = tuple(sorted(file.parent.name for file in (ROOT / "agents").glob("*/adapter.py")))
 
-TO_DO = frozenset({"acp"})
-"""The agents that still have several places. It only gets shorter."""
-
 COUNTS = frozenset({"input", "output", "cache_read", "cache_write_5m", "reasoning"})
 MAKERS = frozenset({"Call", "Usage", "UsageReported"})
 COPIES = frozenset({"adapter/history.py", "adapter/usage.py"})
@@ -80,10 +77,7 @@ def problems(agent: str) -> list[str]:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_converts_its_counters_in_one_function(agent: str) -> None:
-    if agent in TO_DO:
-        assert problems(agent), f"{agent} is done: take it off the list"
-    else:
-        assert not problems(agent)
+    assert not problems(agent)
 
 
 def test_what_agents_share_converts_no_counters_outside_of_such_a_function() -> None:

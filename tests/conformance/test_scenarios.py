@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nightrook import agents
-from nightrook.agents.acp import DIALECTS
+from nightrook.agents.acp.dialects import DIALECTS
 from tests.conformance import test_acp
 from tests.conformance.acp.speakers import SPEAKERS
 from tests.conformance.scenarios import ACP_SCENARIOS, LACKING, SCENARIOS

@@ -68,9 +68,9 @@ def names() -> tuple[str, ...]:
 
 def speaker_names() -> tuple[str, ...]:
     """The names of the agents that are known only by the protocol they speak."""
-    from nightrook.agents import acp
+    from nightrook.agents.acp.dialects import DIALECTS
 
-    return tuple(name for name in acp.DIALECTS if name not in NAMES)
+    return tuple(name for name in DIALECTS if name not in NAMES)
 
 
 def history_names() -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def agent(name: str) -> Agent:
     if name in _plugins():
         return _load(_plugins()[name])
     if name in speaker_names():
-        from nightrook.agents import acp
+        from nightrook.agents.acp import adapter as acp
 
         return acp.of_dialect(name)
     raise UnknownAgentError(name, names())
@@ -123,7 +123,7 @@ def agent(name: str) -> Agent:
 
 @cache
 def _with_acp(name: str) -> Agent:
-    from nightrook.agents import acp
+    from nightrook.agents.acp import adapter as acp
 
     return acp.with_acp(_own(name, "adapter", "AGENT"))
 
@@ -221,7 +221,7 @@ def output_flags(command: str) -> list[str] | None:
 
 def detect(head: bytes) -> Agent | None:
     """Return the agent that wrote the first lines of a stream; None if it cannot be detected."""
-    from nightrook.agents import acp
+    from nightrook.agents.acp import adapter as acp
 
     messages = list(_messages(head))
     for message in messages:

@@ -8,7 +8,8 @@ import pytest
 
 from nightrook import agents
 from nightrook.adapter.agent import Task
-from nightrook.agents.acp import dialects, speaker
+from nightrook.agents.acp import dialects
+from nightrook.agents.acp.adapter import speaker
 from nightrook.agents.acp.dialects import DIALECTS
 from nightrook.events import SessionStarted
 from nightrook.model.errors import UnsupportedError

@@ -10,9 +10,9 @@ from nightrook.adapter import salvage
 from nightrook.adapter.agent import ControlChannel, Invocation, Task
 from nightrook.adapter.lines import Line, LineBuffer, Oversized
 from nightrook.adapter.oversized import shortened
-from nightrook.agents.acp import glued, methods, shapes
-from nightrook.agents.acp.asking import MOST_SHOWN, ask_of, choice
+from nightrook.agents.acp import protocol, shapes
 from nightrook.agents.acp.dialects import Dialect, dialect_of
+from nightrook.agents.acp.permissions import MOST_SHOWN, ask_of, choice
 from nightrook.model.errors import UnsupportedError
 from nightrook.model.events import Event, PermissionRequested, ToolFinished, ToolStarted
 from nightrook.model.questions import Ask, Decision
@@ -73,7 +73,7 @@ class Client:
         self._dialect = dialect
         self._session: str | None = None
         self._settings: list[_Sent] = []  # requests to send before the prompt
-        self._awaited: str | None = methods.INITIALIZE  # the request that we wait for
+        self._awaited: str | None = protocol.INITIALIZE  # the request that we wait for
         self._is_over = False  # cancelled, or the prompt returned: nothing more is granted
         self._open: dict[shapes.Id, None] = {}  # requests for permission without an answer
         self._calls: dict[str, ToolStarted] = {}  # those that may need permission
@@ -84,7 +84,7 @@ class Client:
         """Return the first message: who we are, and that we offer nothing."""
         files = {"readTextFile": False, "writeTextFile": False}
         return self._send(
-            methods.INITIALIZE,
+            protocol.INITIALIZE,
             {
                 "protocolVersion": shapes.VERSION,
                 "clientCapabilities": {"fs": files, "terminal": False},
@@ -126,24 +126,24 @@ class Client:
         """Continue after the response to a request of ours; after an error there is no prompt."""
         if id != self._awaited:  # guards: awaited-response
             return
-        if id == methods.PROMPT:
+        if id == protocol.PROMPT:
             self._awaited, self._is_over = None, True  # guards: asked-after-prompt
             return
-        if bytes(message.error) not in (b"", b"null") and not id.startswith(methods.OPTIONAL):
+        if bytes(message.error) not in (b"", b"null") and not id.startswith(protocol.OPTIONAL):
             return
         result = salvage.decode_part(message.result, _result) if bytes(message.result) else None
         result = result or shapes.Result()
-        if id == methods.INITIALIZE:
+        if id == protocol.INITIALIZE:
             if shapes.speaks(result):  # guards: acp-version
                 # As the reader does: under a name of the user's, it is the same agent.
                 info = result.agent_info or shapes.AgentInfo()
                 self._dialect = dialect_of(info.name) or self._dialect
                 yield self._send(*self._opening(result))
             return
-        if id in methods.OPENS:
+        if id in protocol.OPENS:
             self._session = result.session_id or self._task.resume
             self._settings = list(self._wanted(result))
-            if not self._settings and id == methods.LOAD:
+            if not self._settings and id == protocol.LOAD:
                 self._settings = list(self._await_replay(result))
         if self._session is not None:
             yield self._next()
@@ -152,11 +152,11 @@ class Client:
         able = hello.agent_capabilities or shapes.AgentCapabilities()
         where = {"cwd": self._task.cwd or ".", "mcpServers": list[Any]()}
         if self._task.resume is None:
-            return methods.NEW, where
+            return protocol.NEW, where
         sessions = able.session_capabilities
         resumes = sessions is not None and sessions.resume is not None
         # An agent that can do neither says so itself: its error ends the run.
-        return methods.RESUME if resumes else methods.LOAD, {
+        return protocol.RESUME if resumes else protocol.LOAD, {
             "sessionId": self._task.resume,
             **where,
         }
@@ -175,12 +175,12 @@ class Client:
         # What the mode for all would allow is allowed by us, too, so that it may be missing. An
         # agent with modes that does not enter the one in which it asks may never ask.
         is_spare = self._task.permission == "all" or not has_modes  # guards: mode-that-asks
-        prefix = methods.OPTIONAL if is_spare and self._task.permission in ("ask", "all") else ""
+        prefix = protocol.OPTIONAL if is_spare and self._task.permission in ("ask", "all") else ""
         option, equals, value = mode.partition("=")
         if equals and not option.startswith("http"):
             yield self._set_option(option, value, prefix)
         elif result.modes is not None and result.modes.available_modes:
-            yield self._setting(methods.SET_MODE, {"modeId": mode}, prefix)
+            yield self._setting(protocol.SET_MODE, {"modeId": mode}, prefix)
         else:
             yield self._set_option(found or "mode", mode, prefix)
 
@@ -188,7 +188,7 @@ class Client:
         """A request that changes nothing: before it is answered, the session has been repeated."""
         mode = result.modes.current_mode_id if result.modes else None
         if mode is not None and self._dialect is not None and self._dialect.replays_late:
-            yield self._setting(methods.SET_MODE, {"modeId": mode}, methods.OPTIONAL)
+            yield self._setting(protocol.SET_MODE, {"modeId": mode}, protocol.OPTIONAL)
 
     def _select_model(
         self, model: str, result: shapes.Result, options: Sequence[shapes.ConfigOption]
@@ -196,10 +196,10 @@ class Client:
         found = next((one.id for one in options if one.category == "model"), None)
         if result.models is None and found is not None:
             return self._set_option(found, model)
-        return self._setting(methods.SET_MODEL, {"modelId": model})
+        return self._setting(protocol.SET_MODEL, {"modelId": model})
 
     def _set_option(self, option: str, value: str, prefix: str = "") -> _Sent:
-        return self._setting(methods.SET_OPTION, {"configId": option, "value": value}, prefix)
+        return self._setting(protocol.SET_OPTION, {"configId": option, "value": value}, prefix)
 
     def _setting(self, method: str, values: Mapping[str, str], prefix: str = "") -> _Sent:
         return f"{prefix}{method}", {"sessionId": self._session, **values}
@@ -211,20 +211,20 @@ class Client:
         if self._settings:
             return self._send(*self._settings.pop(0))
         prompt = [{"type": "text", "text": self._task.prompt}]
-        return self._send(methods.PROMPT, {"sessionId": self._session, "prompt": prompt})
+        return self._send(protocol.PROMPT, {"sessionId": self._session, "prompt": prompt})
 
     def _send(self, id: str, params: Mapping[str, Any]) -> bytes:
         """A request of ours; only its response counts from now on."""
         self._awaited = id
-        method = id.removeprefix(methods.OPTIONAL)
+        method = id.removeprefix(protocol.OPTIONAL)
         return _line({"id": id, "method": method, "params": params})
 
     def interrupt(self) -> bytes:
         """Return the messages that cancel the prompt; nothing if none is awaited."""
         self._is_over = True
-        if self._awaited != methods.PROMPT:
+        if self._awaited != protocol.PROMPT:
             return b""
-        cancel = {"method": methods.CANCEL, "params": {"sessionId": self._session}}
+        cancel = {"method": protocol.CANCEL, "params": {"sessionId": self._session}}
         answers = [_line({"id": id, "result": {"outcome": _CANCELLED}}) for id in self._open]
         self._open.clear()
         return b"".join([_line(cancel), *answers])
@@ -276,7 +276,7 @@ def _parts(line: bytes) -> list[bytes]:
         return [*map(bytes, _decoded(line, _batch) or ())]
     if line[:1] == b"{" and _decoded(line, _message) is not None:
         return [line]
-    return glued.messages_in(line) or [line]
+    return protocol.split_messages(line) or [line]
 
 
 def _permission_request(line: bytes) -> shapes.PermissionRequest | None:

@@ -38,7 +38,7 @@ class Memory(memory.Memory):
         self.parent_of = calls.parent_reader(dialect)
         self.version: str | None = None
         self.login: str | None = None  # how the agent says that a person logs in
-        self.read_glued: Callable[[bytes], Sequence[Event] | None] = no_messages
+        self.read_several: Callable[[bytes], Sequence[Event] | None] = no_messages
         self.is_led = False  # whether our client leads it, whose ids are methods
         self.session: str | None = None
         self.is_announced = False  # whether the start of the session was reported
@@ -99,7 +99,7 @@ class Memory(memory.Memory):
 
     def read_text(self, line: bytes) -> Sequence[Event] | None:
         """Read a line that is not JSON: it may have messages without a newline before them."""
-        return self.read_glued(line)
+        return self.read_several(line)
 
     @property
     def has_unnamed_text(self) -> bool:

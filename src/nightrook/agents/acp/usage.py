@@ -7,7 +7,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.shapes import Count
-from nightrook.adapter.usage import uncached
+from nightrook.adapter.usage import reported, uncached
 from nightrook.agents.acp import shapes
 from nightrook.agents.acp.memory import Memory
 from nightrook.model.events import Event, Usage, UsageReported
@@ -148,21 +148,16 @@ def _report(
     model: str | None = None,
     is_whole: bool = True,
 ) -> Event:
-    usage = neutral(tokens)
-    return UsageReported(
+    return reported(
+        usage_of(tokens),
         message_id=id,
         model=model or memory.model,
         scope=scope,
         semantics="final" if is_whole else "snapshot",
-        input=usage.input,
-        output=usage.output,
-        cache_read=usage.cache_read,
-        cache_write_5m=usage.cache_write_5m,
-        reasoning=usage.reasoning,
     )
 
 
-def neutral(tokens: shapes.Tokens) -> Usage:
+def usage_of(tokens: shapes.Tokens) -> Usage:
     """Tokens in neutral terms: the sum shows what the input and the output include."""
     read, written = tokens.cached_read_tokens, tokens.cached_write_tokens
     input, output, thought = tokens.input_tokens, tokens.output_tokens, tokens.thought_tokens
