@@ -23,7 +23,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events, LineDecoder, as_sequence
-from nightrook.adapter.history import Facts, Finding, Limit, Session, Used, call_of
+from nightrook.adapter.history import Call, Facts, Finding, Limit, Session, Used, call_of
 from nightrook.adapter.lines import DEFAULT_CAP, Line
 from nightrook.adapter.memory import Memory
 from nightrook.adapter.reader import Read, Row, Table, TableReader, union_of
@@ -127,7 +127,9 @@ def transcript_decoder(
 
 def note_time(memory: TimedMemory, written: object) -> None:
     """Remember the time of a line; one without a time has that of the line before it."""
-    at = seconds_since_1970(written) or memory.at
+    at = seconds_since_1970(written)
+    if at is None:
+        return
     if isinstance(memory, StoredMemory):
         memory.facts.at = at
     else:
@@ -153,8 +155,8 @@ class Stored:
     `memory` makes a memory for a file; `begin` makes its facts from the parts of the file's path.
     `silent` are the lines without events, and `untagged` is the shape of lines without a type.
     `time` is the field with the time of a line, if lines without a needle have it as well;
-    `time_of` finds it in a line whose shapes leave it out. `start` matches how a message begins, to
-    find one behind another that was cut.
+    `time_of` finds it for an event whose shape leaves it out. `start` matches how a message begins,
+    to find one behind another that was cut.
     """
 
     def __init__(
@@ -177,10 +179,11 @@ class Stored:
         self.begin = begin
         self.time = time
         self._start = start
+        rows = [row for row in rows if row.where != "stream"]
+        shown = [row for row in rows if row.where != "ledger"]
+        counted = [row for row in rows if row.where == "ledger" or row.needles]
         if time_of is not None:
-            rows = [row._replace(read=_timed(row.read, time_of)) for row in rows]
-        shown = [row for row in rows if row.where in ("stored", "both")]
-        counted = [row for row in rows if row.where == "ledger" or (row in shown and row.needles)]
+            shown = [row._replace(read=_timed(row.read, time_of)) for row in shown]
         self._table: Table[Any] = {
             **{row.shape: _only_events(row.read) if row.needles else row.read for row in shown},
             **(silent or {}),
@@ -213,7 +216,7 @@ class Stored:
                 messages = self._other_messages(line, facts)
             for message in messages:
                 for noted in as_sequence(self._counted[type(message)](memory, message, line)):
-                    if isinstance(noted, (Session, Limit)):
+                    if isinstance(noted, (Call, Session, Limit)):
                         found.append(noted)
                     elif isinstance(noted, (Used, UsageReported)):
                         used = noted if isinstance(noted, Used) else Used(report=noted)
@@ -275,7 +278,7 @@ def _only_events(read: Callable[[Any, Any, bytes], Any]) -> Read[Any]:
         for noted in as_sequence(read(memory, message, line)):
             if isinstance(noted, Used):
                 kept += (noted.report,) if noted.is_event else ()
-            elif not isinstance(noted, Session | Limit):
+            elif not isinstance(noted, Call | Session | Limit):
                 kept.append(noted)
         return kept
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import astuple
 
 from nightrook.adapter.decoder import Events, as_sequence
-from nightrook.adapter.history import Noted, Session, Used, call_id
+from nightrook.adapter.history import Noted, Session, call_id, make_call
 from nightrook.adapter.memory import orphaned
 from nightrook.adapter.reader import Row, decoder_of, no_events, silent_types, stream_of
 from nightrook.adapter.salvage import raw_copy
@@ -513,8 +513,7 @@ def request(memory: SessionMemory, message: shapes.Record, line: bytes) -> Seque
         return ()
     facts.has_records = True
     subagent = facts.subagents.get(agent, agent) if agent else None
-    report = reported(usage_of(usage), model=usage.model or None)
-    return (Used(report=report, id=id, subagent=subagent),)
+    return (make_call(usage_of(usage), facts, id=id, model=usage.model, subagent=subagent),)
 
 
 def process_end(memory: SessionMemory, message: shapes.Shutdown, line: bytes) -> Sequence[Noted]:
@@ -534,9 +533,8 @@ def process_end(memory: SessionMemory, message: shapes.Shutdown, line: bytes) ->
             facts.totals[model] = usage
             usage = _difference(usage, before)
         if any(astuple(usage)) and not facts.has_records:
-            report = reported(usage_of(usage), model=model or None)
-            id = f"{start}/{model}"
-            noted.append(Used(report=report, id=id, summed=True, fallback=True))
+            used, id = usage_of(usage), f"{start}/{model}"
+            noted.append(make_call(used, facts, id=id, model=model, summed=True, fallback=True))
     return noted
 
 

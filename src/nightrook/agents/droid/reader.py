@@ -11,7 +11,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events, as_sequence
-from nightrook.adapter.history import Noted, Session, Used
+from nightrook.adapter.history import Noted, Session, make_call
 from nightrook.adapter.reader import Row, decoder_of, stream_of
 from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.adapter.stored import Stored, note_time
@@ -330,7 +330,7 @@ def counted(memory: SessionMemory, line: shapes.Counted, raw: bytes) -> Sequence
     """Read the time of a line, for the sum of its session, or the document with that."""
     session = memory.facts.session
     if memory.facts.has_sums:
-        return [*_sums(session, line)]
+        return [*_sums(memory.facts, line)]
     at = seconds_since_1970(line.timestamp)
     if line.type == "session_start":
         title = one_line(line.title or "", _LONGEST_TITLE) or None
@@ -338,15 +338,15 @@ def counted(memory: SessionMemory, line: shapes.Counted, raw: bytes) -> Sequence
     return () if at is None else (Session(id=session, at=at),)
 
 
-def _sums(session: str, document: shapes.Counted) -> Iterator[Noted]:
+def _sums(facts: SessionFacts, document: shapes.Counted) -> Iterator[Noted]:
     """Read the sum of a session without the sessions of its subagents, which have their own."""
     for child in document.childInclusiveTokenUsageBySessionId or ():
-        if child and child != session:
-            yield Session(id=child, parent=session)
+        if child and child != facts.session:
+            yield Session(id=child, parent=facts.session)
     tokens = document.tokenUsage
     if tokens is not None and tokens != shapes.Sum():
-        report = reported(usage_of(tokens), model=document.model or None)
-        yield Used(report=report, id=session, summed=True)
+        usage, model = usage_of(tokens), document.model
+        yield make_call(usage, facts, id=facts.session, model=model, summed=True)
 
 
 TABLE = (

@@ -13,7 +13,7 @@ import msgspec
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
-from nightrook.adapter.history import Noted, Session, Used
+from nightrook.adapter.history import Noted, Session, make_call
 from nightrook.adapter.reader import Row, Table, decoder_of, stream_of
 from nightrook.adapter.stored import Stored, note_time
 from nightrook.adapter.usage import reported, uncached
@@ -424,16 +424,16 @@ def request(memory: SessionMemory, message: shapes.Request, line: bytes) -> Sequ
     note_time(memory, message.timestamp)
     if message.tokens is None or not message.id:
         return ()
-    report = reported(usage_of(message.tokens), message_id=message.id, model=message.model or None)
-    facts = memory.facts
-    return (Used(report=report, subagent=facts.session if facts.is_subagent else None),)
+    facts, usage = memory.facts, usage_of(message.tokens)
+    subagent = facts.session if facts.is_subagent else None
+    return (make_call(usage, facts, id=message.id, model=message.model, subagent=subagent),)
 
 
 _counted: msgspec.json.Decoder[shapes.Prompt | shapes.Request] = msgspec.json.Decoder(
     shapes.Prompt | shapes.Request
 )
 
-_FACTS = (b'"sessionId"', b'"summary"', b'"directories"', b'"$set"')
+_FACTS = (b'"sessionId"', b'"summary"', b'"directories"')
 
 TABLE = (
     Row(shapes.Init, init),
@@ -446,9 +446,7 @@ TABLE = (
     Row(shapes.Line, facts, "stored"),
     Row(shapes.Prompt, title, "ledger", (b'"user"',)),
     Row(shapes.Request, request, "ledger", (b'"tokens"',)),
-    Row(
-        shapes.Line, session, "ledger", (b'"sessionId"', b'"summary"', b'"directories"', b'"$set"')
-    ),
+    Row(shapes.Line, session, "ledger", (b'"sessionId"', b'"summary"', b'"directories"')),
 )
 
 decoder = decoder_of("gemini", stream_of(TABLE), Memory)

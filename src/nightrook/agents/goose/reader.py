@@ -13,7 +13,7 @@ from nightrook.adapter import memory as memories
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events
-from nightrook.adapter.history import Facts, Finding, Session, Used, call_of
+from nightrook.adapter.history import Facts, Finding, Session, make_call
 from nightrook.adapter.reader import Row, decoder_of, stream_of
 from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.adapter.stored import Stored, note_time
@@ -334,8 +334,8 @@ def read_ledger(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
         number, at, model, *counts, cost = row[6:]
         facts.at = seconds_since_1970(at)
         usage = usage_of(shapes.Tokens(*map(_count, counts)))
-        report = reported(usage, model=_text(model), cost_usd=_cost(cost))
-        findings.append(call_of(Used(report=report, id=f"{id} {number} {at}"), facts))
+        identity, paid = f"{id} {number} {at}", _cost(cost)
+        findings.append(make_call(usage, facts, id=identity, model=_text(model), cost_usd=paid))
     return findings
 
 
@@ -348,9 +348,10 @@ def read_totals(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
         facts = Facts(session=id, at=seconds_since_1970(updated), project=_text(folder))
         findings.append(Session(id=id, at=facts.at, project=facts.project))
         usage = usage_of(shapes.Tokens(_count(input), _count(output)))
-        report = reported(usage, model=_model(config))
-        used = Used(report=report, id=f"{id} total", summed=True, fallback=True)
-        findings.append(call_of(used, facts))
+        identity, model = f"{id} total", _model(config)
+        findings.append(
+            make_call(usage, facts, id=identity, model=model, summed=True, fallback=True)
+        )
     return findings
 
 

@@ -27,7 +27,7 @@ import msgspec
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
-from nightrook.adapter.history import Facts, Finding, Noted, Session, Used, call_of
+from nightrook.adapter.history import Call, Facts, Finding, Noted, Session, make_call
 from nightrook.adapter.reader import Read, Row, decoder_of, silent_types, stream_of
 from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.adapter.stored import Stored
@@ -313,7 +313,7 @@ def read_steps(
         for counted in _counted(message, [_bytes(row[8]) for row in steps]):
             id = _identity(message, counted)
             equal[id] += 1
-            findings.append(call_of(_used(message, counted, id=f"{id} {equal[id]}"), facts))
+            findings.append(_call(message, counted, facts, id=f"{id} {equal[id]}"))
     return findings
 
 
@@ -342,16 +342,23 @@ def _counted(
         yield message
 
 
-def _used(
+def _call(
     message: shapes.Answer,
     counted: shapes.Answer | shapes.StepFinishPart,
+    facts: Facts,
     *,
     id: str,
     fallback: bool = False,
-) -> Used:
-    usage, cost = usage_of(counted.tokens), _cost(counted.cost)
-    report = reported(usage, model=_model(message), cost_usd=cost)
-    return Used(report=report, id=id, copied=_is_copied(message), fallback=fallback)
+) -> Call:
+    return make_call(
+        usage_of(counted.tokens),
+        facts,
+        id=id,
+        model=_model(message),
+        cost_usd=_cost(counted.cost),
+        copied=_is_copied(message),
+        fallback=fallback,
+    )
 
 
 def _identity(message: shapes.Answer, counted: shapes.Answer | shapes.StepFinishPart) -> str:
@@ -424,7 +431,7 @@ def document(memory: SessionMemory, message: shapes.Document, line: bytes) -> Se
     facts.project = message.path.cwd
     facts.at = seconds_since_1970(message.time.created)
     id = f"document {_identity(message, message)}"
-    return (_used(message, message, id=id, fallback=True),)
+    return (_call(message, message, facts, id=id, fallback=True),)
 
 
 TABLE = (
