@@ -208,15 +208,17 @@ class Stored:
         memory = self._memory()
         memory.facts = facts
         found: list[Finding] = []
+        decode, counted = self._decoders[0].decode, self._counted
         for line in lines:
             messages: Iterable[Any]
             try:
-                messages = (self._decoders[0].decode(line),)
+                messages = (decode(line),)
             except (ValueError, RecursionError):
                 messages = self._other_messages(line, facts)
             for message in messages:
-                for noted in as_sequence(self._counted[type(message)](memory, message, line)):
-                    if isinstance(noted, (Call, Session, Limit)):
+                read: Any = counted[type(message)](memory, message, line)
+                for noted in read if type(read) is tuple else as_sequence(read):
+                    if type(noted) in _FINDINGS:
                         found.append(noted)
                     elif isinstance(noted, (Used, UsageReported)):
                         used = noted if isinstance(noted, Used) else Used(report=noted)
@@ -252,6 +254,7 @@ class Stored:
         facts.at = seconds_since_1970(time) or facts.at
 
 
+_FINDINGS = frozenset({Call, Session, Limit})
 _any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 _fields_decoder: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(
     dict[str, msgspec.Raw]
