@@ -38,7 +38,20 @@ class TimedMemory(Memory):
     at: float | None = None
 
 
-class SessionMemory(TimedMemory):
+class StoredMemory(TimedMemory):
+    """What is remembered of a stored session by an agent with one table for all of its lines."""
+
+    facts: Any
+    """The part that the ledger needs, a struct derived from `Facts`."""
+
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """The time of the last line."""
+        at: float | None = self.facts.at
+        return at
+
+
+class SessionMemory(StoredMemory):
     """For sessions that do not report when a turn ends: it ends with its last answer."""
 
     said: str | None = None
@@ -136,19 +149,6 @@ def note_time(memory: TimedMemory, written: object) -> None:
         memory.at = at
 
 
-class StoredMemory(TimedMemory):
-    """What is remembered of a stored session by an agent with one table for all of its lines."""
-
-    facts: Any
-    """The part that the ledger needs, a struct derived from `Facts`."""
-
-    @property
-    def at(self) -> float | None:  # type: ignore[override]
-        """The time of the last line."""
-        at: float | None = self.facts.at
-        return at
-
-
 class Stored:
     """Reads stored lines by the rows of an agent's table that are not about its stream alone.
 
@@ -200,14 +200,18 @@ class Stored:
     def decoder(self, *, cap: int = DEFAULT_CAP) -> TranscriptDecoder:
         """Return a decoder for the events of one stored session."""
         untagged = self._untagged if self._untagged in self._table else None
-        memory = self._memory()
+        memory = self._memory_with(self.facts())
         return TranscriptDecoder(self._agent, self._table, memory, untagged=untagged, cap=cap)
+
+    def _memory_with(self, facts: Facts) -> StoredMemory:
+        memory = self._memory()
+        memory.facts = facts
+        return memory
 
     def findings(self, lines: Sequence[bytes], facts: Any) -> Sequence[Finding]:
         """Read lines that hold a needle and follow each other; the facts change with them."""
-        memory = self._memory()
-        memory.facts = facts
-        found: list[Finding] = []
+        memory = self._memory_with(facts)
+        found: list[Any] = []
         decode, counted = self._decoders[0].decode, self._counted
         for line in lines:
             messages: Iterable[Any]

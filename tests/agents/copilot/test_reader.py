@@ -9,7 +9,6 @@ from nightrook.adapter.agent import PERMIT_ALL, Replacement
 from nightrook.agents import agent, detect
 from nightrook.agents.copilot import tools
 from nightrook.agents.copilot.adapter import recognises
-from nightrook.agents.copilot.errors import read
 from nightrook.agents.copilot.shapes import ErrorData
 from nightrook.model.answer import final_text
 from nightrook.model.events import (
@@ -134,7 +133,7 @@ def test_a_rule_is_as_narrow_as_is_certain(started: ToolStarted | None, rule: st
 def test_an_error_has_the_kind_of_its_type_or_status(
     type: str, status: int | None, kind: str
 ) -> None:
-    found = read(ErrorData(error_type=type, message="no", status_code=status))
+    found = read_error(ErrorData(error_type=type, message="no", status_code=status))
     assert (found.kind, found.needs_payment) == (kind, True if status == 402 else None)
 
 

@@ -109,5 +109,4 @@ class RolloutMemory(RpcMemory, StoredMemory):
 
     def __init__(self) -> None:
         super().__init__({})
-        self.facts = RolloutFacts()
         self.has_items = False  # messages are reported as items: the other reports repeat them

@@ -86,10 +86,6 @@ class SessionMemory(Memory, StoredMemory):
 
     facts: SessionFacts
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.facts = SessionFacts()
-
     def settle_turn(self) -> list[Event]:
         """Report the end of the open turn, as far as the session shows that it ended."""
         has_ended = self.answer is not None or self.failure is not None or self.stopped is not None

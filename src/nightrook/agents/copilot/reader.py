@@ -6,10 +6,11 @@ end follows.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import astuple
 
+from nightrook.adapter.api_statuses import PASSING, STATUSES
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.history import Noted, Session, call_id, make_call
 from nightrook.adapter.memory import orphaned
@@ -17,11 +18,13 @@ from nightrook.adapter.reader import Row, decoder_of, no_events, silent_types, s
 from nightrook.adapter.salvage import raw_copy
 from nightrook.adapter.stored import Stored, note_time
 from nightrook.adapter.usage import reported, uncached
-from nightrook.agents.copilot import errors, shapes, tools
+from nightrook.agents.copilot import shapes, tools
 from nightrook.agents.copilot.history import session_of
 from nightrook.agents.copilot.memory import Memory, SessionFacts, SessionMemory
 from nightrook.model.events import (
     ContextCompacted,
+    Error,
+    ErrorKind,
     Event,
     HookFinished,
     HookStarted,
@@ -288,7 +291,7 @@ def usage_of(used: shapes.Tokens) -> Usage:
 def error(memory: Memory, message: shapes.SessionError, line: bytes) -> Events:
     """Read the error that ends the turn."""
     events = _begin(memory)
-    memory.failure = errors.read(message.data)
+    memory.failure = read_error(message.data)
     return [*events, memory.failure]
 
 
@@ -399,6 +402,30 @@ def _session(memory: Memory, id: str | None) -> SessionStarted:
 
 def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
+
+
+# Errors
+
+
+_TYPES: Mapping[str | None, ErrorKind] = {
+    "authentication": "auth",
+    "authorization": "auth",
+    "policy": "policy",
+    "quota": "quota",
+    "rate_limit": "rate",
+    "context_limit": "context",
+}
+
+
+def read_error(error: shapes.ErrorData) -> Error:
+    """Read the error that ends a run."""
+    kind = _TYPES.get(error.error_type) or STATUSES.get(error.status_code or 0, "internal")
+    return Error(
+        kind=kind,
+        message=error.message,
+        retryable=kind in PASSING,
+        needs_payment=True if error.status_code == 402 else None,
+    )
 
 
 # Stored sessions, as events

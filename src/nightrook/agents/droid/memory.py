@@ -64,7 +64,3 @@ class SessionMemory(Memory, StoredMemory):
     facts: SessionFacts
     said: str | None = None
     """The last answer: a session repeats it nowhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.facts = SessionFacts()

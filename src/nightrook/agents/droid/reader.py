@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from nightrook.adapter import salvage
+from nightrook.adapter.api_statuses import PASSING, STATUSES
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.history import Noted, Session, make_call
 from nightrook.adapter.reader import Row, decoder_of, stream_of
@@ -17,9 +18,10 @@ from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.adapter.stored import Stored, note_time
 from nightrook.adapter.tools import first_of
 from nightrook.adapter.usage import reported
-from nightrook.agents.droid import errors, shapes, tools
+from nightrook.agents.droid import shapes, tools
 from nightrook.agents.droid.memory import Memory, SessionFacts, SessionMemory
 from nightrook.model.events import (
+    Error,
     Event,
     Notice,
     SessionStarted,
@@ -153,7 +155,7 @@ def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]
     """Read an error; the command line's own ends the run, often after one of the agent."""
     before = [] if memory.in_turn else memory.begin_turn()
     if message.source != "cli":
-        memory.failure = errors.read(message.message)
+        memory.failure = read_error(message.message)
         return [*before, memory.failure]
     if tools.ends_early(message.message):
         ending = memory.finish_turn("denied", _NOT_PERMITTED, turns=memory.steps or None)
@@ -161,7 +163,7 @@ def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]
     events: list[Event] = [*before, *memory.abandon()]
     failure = memory.failure
     if failure is None:
-        failure = errors.read(message.message)
+        failure = read_error(message.message)
         events.append(failure)
     return [*events, memory.finish_turn("api_error", failure.message, turns=memory.steps or None)]
 
@@ -176,7 +178,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     events = [*memory.enter(SessionStarted(session=message.session_id)), *memory.begin_turn()]
     if message.is_error is False and message.subtype != "failure":
         return [*events, *_finish(memory, message.result, message.duration_ms, message.usage)]
-    failure = errors.read(message.result)
+    failure = read_error(message.result)
     return [*events, failure, memory.finish_turn("api_error", failure.message)]
 
 
@@ -233,6 +235,30 @@ def _subagent(kind: str, id: str) -> Sequence[Event]:
     return (UsageReported(message_id=id, scope="session", semantics="final", parent=id),)
 
 
+# Errors
+
+
+_STATUS = re.compile(r"(\d{3}) (.+)", re.DOTALL)  # the API's status and message
+_NOT_LOGGED_IN = "Authentication failed."
+
+
+def read_error(text: str | None) -> Error:
+    """Read an error, which is only text."""
+    message = (text or "").removeprefix("Error: ") or None
+    if message is not None and message.startswith(_NOT_LOGGED_IN):
+        return Error(kind="auth", message=message, retryable=False)
+    match = _STATUS.fullmatch(message or "")
+    if match is None:
+        return Error(kind="internal", message=message)
+    kind = STATUSES.get(int(match[1]), "internal")
+    return Error(
+        kind=kind,
+        message=match[2],
+        retryable=kind in PASSING,
+        needs_payment=True if match[1] == "402" else None,
+    )
+
+
 # Stored sessions, as events
 
 
@@ -285,7 +311,7 @@ def _prompt(memory: SessionMemory, id: str | None, content: shapes.Content, text
     """Read a prompt, what Droid adds to one, or an error that is shown to the user only."""
     if content.visibility == "user_only":
         reason = _UPSTREAM.search(text)
-        memory.failure = errors.read(reason[1] if reason else text)
+        memory.failure = read_error(reason[1] if reason else text)
         return [*memory.begin_turn(), memory.failure]
     if (id or "").startswith(_CONTEXT):
         return UserMessage(text=text, synthetic=True)

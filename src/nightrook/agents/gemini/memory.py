@@ -32,14 +32,13 @@ class SessionFacts(Facts):
     is_titled: bool = False
 
 
-class SessionMemory(stored.SessionMemory, stored.StoredMemory):
+class SessionMemory(stored.SessionMemory):
     """For a stored session, or that of a subagent."""
 
     facts: SessionFacts
 
     def __init__(self) -> None:
         super().__init__()
-        self.facts = SessionFacts()
         self.seen: dict[str, None] = {}  # messages whose text was reported
         self.session: str | None = None
         self.folder: str | None = None

@@ -1,10 +1,9 @@
-"""What is remembered about a stream or a stored session, besides what every agent needs."""
+"""What is remembered about a stream of Goose, besides what every agent needs."""
 
 import re
 from collections.abc import Sequence
 
-from nightrook.adapter import memory, stored
-from nightrook.adapter.history import Facts
+from nightrook.adapter import memory
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, SessionStarted
 
@@ -70,11 +69,3 @@ class Memory(memory.Memory):
         elif _READY.fullmatch(text) is None:
             return None
         return ()
-
-
-class SessionMemory(stored.SessionMemory, stored.StoredMemory):
-    """For a stored session."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.facts = Facts()

@@ -16,10 +16,10 @@ from nightrook.adapter.decoder import Events
 from nightrook.adapter.history import Facts, Finding, Session, make_call
 from nightrook.adapter.reader import Row, decoder_of, stream_of
 from nightrook.adapter.shapes import seconds_since_1970
-from nightrook.adapter.stored import Stored, note_time
+from nightrook.adapter.stored import SessionMemory, Stored, note_time
 from nightrook.adapter.usage import reported, uncached
 from nightrook.agents.goose import errors, shapes, tools
-from nightrook.agents.goose.memory import INTERRUPTED, Memory, SessionMemory
+from nightrook.agents.goose.memory import INTERRUPTED, Memory
 from nightrook.model.events import (
     ContextCompacted,
     Error,

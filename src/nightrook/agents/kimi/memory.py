@@ -37,12 +37,8 @@ class SessionFacts(Facts):
     """How many records of use the file had so far: the place of the next one."""
 
 
-class SessionMemory(stored.SessionMemory, stored.StoredMemory):
+class SessionMemory(stored.SessionMemory):
     """For the file of an agent of a session."""
 
     facts: SessionFacts
     steps = 0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.facts = SessionFacts()

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from nightrook.adapter import memory
-from nightrook.adapter.history import Facts
 from nightrook.adapter.memory import forget_oldest
 from nightrook.adapter.stored import StoredMemory
 from nightrook.agents.opencode.tools import KINDS
@@ -150,10 +149,6 @@ class Memory(memory.Memory):
 
 class SessionMemory(Memory, StoredMemory):
     """For a stored session, which has several turns, each with its own end."""
-
-    def __init__(self, known: Mapping[str, str], kinds: Mapping[str, ToolKind] = KINDS) -> None:
-        super().__init__(known, kinds)
-        self.facts = Facts()
 
     def settle_turn(self) -> list[Event]:
         """Report the end of the turn that is open, as far as the session shows that it ended."""

@@ -63,10 +63,6 @@ class Memory(SessionMemory, StoredMemory):
 
     facts: Facts
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.facts = Facts()
-
 
 def begin(parts: Sequence[str]) -> Facts:
     """Return the facts of a file at its start: the session has the name of the file."""
