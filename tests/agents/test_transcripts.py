@@ -61,7 +61,7 @@ class Stored(NamedTuple):
 
 
 def stored() -> Iterator[Stored]:
-    for agent in agents.TRANSCRIPTS:
+    for agent in agents.HISTORIES:
         for home in sorted((HERE / agent / "transcripts").glob("*")):
             for file in sorted(home.rglob("*.json*")):
                 if file.name == "stream.jsonl":

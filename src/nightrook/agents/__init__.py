@@ -37,13 +37,7 @@ HISTORIES = (
     *("claude", "codex", "gemini", "qwen", "opencode"),
     *("copilot", "droid", "kimi", "kilo", "goose"),
 )
-"""The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
-
-TRANSCRIPTS = (
-    *("claude", "codex", "gemini", "qwen", "opencode"),
-    *("copilot", "droid", "kimi", "kilo", "goose"),
-)
-"""The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
+"""The agents whose stored sessions are read: each has `history.HISTORY` and `TRANSCRIPT`."""
 
 FORKS = {"kilo": "opencode"}
 """Agents that are in the package of the agent that they are a fork of, as `KILO_AGENT` there."""
@@ -93,13 +87,9 @@ def history(name: str) -> History:
 
 def transcript(name: str) -> Transcript:
     """Return how stored sessions of the agent of that name are read as events."""
-    if name not in TRANSCRIPTS:
-        raise UnknownAgentError(name, TRANSCRIPTS)
-    known: Transcript
-    try:
-        known = _own(name, "history", "TRANSCRIPT")
-    except AttributeError:
-        known = _own(name, "transcript", "TRANSCRIPT")
+    if name not in HISTORIES:
+        raise UnknownAgentError(name, HISTORIES)
+    known: Transcript = _own(name, "history", "TRANSCRIPT")
     return known
 
 
@@ -235,7 +225,7 @@ def detect(head: bytes) -> Agent | None:
 
 def detect_transcript(head: bytes) -> Transcript | None:
     """Return how to read a stored session by its first lines; None if they are not of one."""
-    known = [transcript(name) for name in sorted(TRANSCRIPTS, key=_IMITATED.__contains__)]
+    known = [transcript(name) for name in sorted(HISTORIES, key=_IMITATED.__contains__)]
     first = b"\n".join(head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT])
     for message in _messages(first):
         found = next((one for one in known if one.recognises(message)), None)

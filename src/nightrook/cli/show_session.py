@@ -46,7 +46,7 @@ def show_session(id: str, options: ShowOptions, look: Look, *, verbose: bool) ->
 
 
 def _why_unread(session: StoredSession) -> str:
-    if session.agent not in agents.TRANSCRIPTS:
+    if session.agent not in agents.HISTORIES:
         return f"sessions of {session.agent} can't be shown: their events are not read"
     return (
         f"{session.agent} has deleted the files of session {session.id}; "

@@ -9,6 +9,7 @@ from nightrook.adapter.agent import PERMIT_ALL, Replacement
 from nightrook.agents import agent, detect
 from nightrook.agents.copilot import tools
 from nightrook.agents.copilot.adapter import recognises
+from nightrook.agents.copilot.reader import read_error
 from nightrook.agents.copilot.shapes import ErrorData
 from nightrook.model.answer import final_text
 from nightrook.model.events import (

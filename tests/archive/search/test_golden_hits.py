@@ -66,7 +66,7 @@ def _cells(hit: Hit) -> tuple[str, ...]:
     return (hit.session[:13], hit.kind, hit.tool or "", hit.status or "", hit.excerpt[:120])
 
 
-@pytest.mark.parametrize("agent", agents.TRANSCRIPTS)
+@pytest.mark.parametrize("agent", agents.HISTORIES)
 def test_the_recorded_sessions_of_an_agent_are_found(
     agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -373,7 +373,7 @@ _LARGEST = 16 << 20  # of a line
 
 def source_text(agent: str, path: str, offset: int, kind: DocumentKind) -> str | None:
     """The text of a document; None if its file is gone, or is not one of lines."""
-    if agent not in agents.TRANSCRIPTS:
+    if agent not in agents.HISTORIES:
         return None
     transcript = agents.transcript(agent)
     if transcript.query is not None or transcript.lines is not None:

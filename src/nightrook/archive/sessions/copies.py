@@ -64,7 +64,7 @@ def keep_copy(home: Path, source: SessionSource) -> None:
 def copied_sources(home: Path, present: Iterable[SessionSource]) -> Iterator[SessionSource]:
     """The copies of sessions whose originals are not `present` any more, as sources to read."""
     seen = {(source.agent, _below(source)) for source in present}
-    for agent in agents.TRANSCRIPTS:
+    for agent in agents.HISTORIES:
         for copy in copies(home, agent):
             if (agent, copy.below) not in seen:
                 is_stored = agents.transcript(agent).query is not None

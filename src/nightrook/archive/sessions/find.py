@@ -67,7 +67,7 @@ def find_session(
 
 def _copies(named: SessionName, kept: Iterable[Kept]) -> Iterator[SessionFile]:
     """The copies of a session's files, its own first."""
-    if named.agent not in agents.TRANSCRIPTS:
+    if named.agent not in agents.HISTORIES:
         return
     transcript = agents.transcript(named.agent)
     found = []
@@ -83,7 +83,7 @@ def _copies(named: SessionName, kept: Iterable[Kept]) -> Iterator[SessionFile]:
 
 def _files(ledger: Ledger, named: SessionName, homes: Sequence[Path]) -> Iterator[SessionFile]:
     """The files of a session, its own first, then those of its subagents."""
-    if named.agent not in agents.TRANSCRIPTS:
+    if named.agent not in agents.HISTORIES:
         return
     found = list(Search([agents.history(named.agent)]).homes(homes, os.environ))
     own = sorted(_files_of(named.agent, named.id, found), key=lambda file: (file.task or "", file))

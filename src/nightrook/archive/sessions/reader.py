@@ -194,7 +194,7 @@ class SessionSource(NamedTuple):
 
 def session_sources(homes: Sequence[Path]) -> list[SessionSource]:
     """Everything that can be read as events, newest first."""
-    histories = [agents.history(name) for name in agents.TRANSCRIPTS]
+    histories = [agents.history(name) for name in agents.HISTORIES]
     found = Search(histories).homes(homes, os.environ)
     sources = [source for file in found for source in _sources(file)]
     return sorted(sources, key=lambda source: source.mtime_ns, reverse=True)

@@ -186,7 +186,7 @@ class WatchedSessions:
 def _is_readable(file: _File) -> bool:
     """Whether a file can be read as events: some agents keep others beside a store of theirs."""
     agent = file.history.agent
-    if agent not in agents.TRANSCRIPTS:
+    if agent not in agents.HISTORIES:
         return False
     transcript = agents.transcript(agent)
     if file.kind == "sqlite":

@@ -34,7 +34,7 @@ class Watch:
         open_watch: Callable[[], FolderWatch | None] = FolderWatch.opened,
     ) -> None:
         prices = PriceBook()
-        names = [name for name in agents.TRANSCRIPTS if agent in (None, name)]
+        names = [name for name in agents.HISTORIES if agent in (None, name)]
         histories = [agents.history(name) for name in names]
         self.changes = FileChanges(open_watch())
         self._runs = WatchedRuns(home, prices)

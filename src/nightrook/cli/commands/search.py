@@ -191,7 +191,7 @@ class Results:
 
 def resume_of(hit: Hit) -> str | None:
     """The command that resumes the session of a hit; None if none does."""
-    resume = agents.transcript(hit.agent).resume if hit.agent in agents.TRANSCRIPTS else None
+    resume = agents.transcript(hit.agent).resume if hit.agent in agents.HISTORIES else None
     return None if resume is None else resume_line(hit.project, resume(hit.session))
 
 

@@ -101,7 +101,7 @@ def found_sessions(path: Path, query: SearchQuery, limit: int, redact: Redact) -
 def session_json(hits: list[Hit]) -> dict[str, Any]:
     """A session: its hits, best first, and the command that resumes it."""
     best = hits[0]
-    resume = agents.transcript(best.agent).resume if best.agent in agents.TRANSCRIPTS else None
+    resume = agents.transcript(best.agent).resume if best.agent in agents.HISTORIES else None
     command = None if resume is None else resume(best.session)
     return {
         "agent": best.agent,
