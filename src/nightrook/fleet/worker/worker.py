@@ -8,10 +8,8 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import nats.errors
@@ -55,9 +53,25 @@ _FENCE_S = 0.25
 _LOCK = "worker.lock"
 _LOOK_S = 0.2
 
-Obey = Callable[[str, Order], None]
-"""Obeys an order for a run."""
 _ONE_NOW = json.dumps({"batch": 1, "no_wait": True}).encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerPlan:
+    """The name of a worker, its rights, and how many jobs it runs at once."""
+
+    name: str
+    home: Path
+    rights: WorkerRights
+    labels: tuple[str, ...] = ()
+    jobs: int = 1
+    keep: Keep = USUAL
+
+    @property
+    def queues(self) -> list[tuple[str, str]]:
+        """The label and agent of each queue that it pulls from."""
+        labels = dict.fromkeys((*self.labels, subjects.ANY))
+        return [(label, agent) for label in labels for agent in self.rights.agents]
 
 
 class QueuePull:
@@ -91,58 +105,6 @@ class QueuePull:
         if subscription is not None:
             with suppress(nats.errors.Error):
                 await subscription.unsubscribe()
-
-
-async def take_orders(
-    connection: Connection, worker: str, obey: Obey, runs: Callable[[], Iterable[str]]
-) -> None:
-    """Obey orders until the task is cancelled; one that cannot be read is ignored.
-
-    After a reconnect, the last order for the worker itself and for each of its `runs` is read from
-    the server. An order may come twice.
-    """
-
-    async def take(message: Msg) -> None:
-        _obey(message.subject, message.data, obey)
-
-    await connection.client.subscribe(subjects.orders_of_worker(worker), cb=take)
-    reconnects = connection.reconnects
-    while True:
-        await asyncio.sleep(_LOOK_S)
-        if connection.is_up and reconnects != connection.reconnects:
-            reconnects = connection.reconnects
-            for run in (*runs(), subjects.WHOLE_WORKER):
-                await _take_missed(connection, subjects.order(worker, run), obey)
-
-
-async def _take_missed(connection: Connection, subject: str, obey: Obey) -> None:
-    with suppress(FleetError):
-        get = f"$JS.API.DIRECT.GET.{subjects.ORDERS}.{subject}"
-        _obey(subject, await connection.ask(get), obey)
-
-
-def _obey(subject: str, data: bytes, obey: Obey) -> None:
-    with suppress(BadMessageError):
-        order: Order = load(data, Order)
-        obey(subject.rpartition(".")[2], order)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerPlan:
-    """The name of a worker, its rights, and how many jobs it runs at once."""
-
-    name: str
-    home: Path
-    rights: WorkerRights
-    labels: tuple[str, ...] = ()
-    jobs: int = 1
-    keep: Keep = USUAL
-
-    @property
-    def queues(self) -> list[tuple[str, str]]:
-        """The label and agent of each queue that it pulls from."""
-        labels = dict.fromkeys((*self.labels, subjects.ANY))
-        return [(label, agent) for label in labels for agent in self.rights.agents]
 
 
 @dataclass
@@ -340,15 +302,36 @@ class Worker:
         )
 
     async def _orders(self, group: asyncio.TaskGroup) -> None:
-        await take_orders(
-            self.connection,
-            self.plan.name,
-            partial(self._obey, group),
-            lambda: [each.job.run for each in self.running.values()],
-        )
+        """Obey orders as they come, and those that were missed while the server was away.
 
-    def _obey(self, group: asyncio.TaskGroup, run: str, order: Order) -> None:
-        """Obey one order; what is about no run here is ignored."""
+        After a reconnect, the last order for the worker itself and for each of its runs is read
+        from the server. An order may come twice.
+        """
+
+        async def take(message: Msg) -> None:
+            self._obey(group, message.subject, message.data)
+
+        connection, name = self.connection, self.plan.name
+        await connection.client.subscribe(subjects.orders_of_worker(name), cb=take)
+        reconnects = connection.reconnects
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            if not connection.is_up or reconnects == connection.reconnects:
+                continue
+            reconnects = connection.reconnects
+            for run in (*[each.job.run for each in self.running.values()], subjects.WHOLE_WORKER):
+                subject = subjects.order(name, run)
+                with suppress(FleetError):
+                    get = f"$JS.API.DIRECT.GET.{subjects.ORDERS}.{subject}"
+                    self._obey(group, subject, await connection.ask(get))
+
+    def _obey(self, group: asyncio.TaskGroup, subject: str, data: bytes) -> None:
+        """Obey one order; one that cannot be read, or is about no run here, is ignored."""
+        try:
+            order: Order = load(data, Order)
+        except BadMessageError:
+            return
+        run = subject.rpartition(".")[2]
         match order:
             case DrainOrder():
                 self.drain()
