@@ -2,7 +2,7 @@
 
 import msgspec
 
-from nightrook.archive.watch.watched import Row
+from nightrook.archive.watch.watch_rows import Row
 from nightrook.display.console import Paint
 from nightrook.display.watch import first_line, last_line, prompt_line, watch_table
 from nightrook.model.ledger import Money

@@ -22,11 +22,10 @@ from nightrook.model.price import Price, Rates
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.runs.limits import (
+    RunLimits,
     UnheldBudgetError,
     late_limits,
     needs_known_cost,
-    passed_limit,
-    reason_to_stop,
     refuse_unheld_budget,
     unheld_limits,
     wants_no_more,
@@ -52,7 +51,7 @@ def usage(id: str, tokens: int) -> UsageReported:
 
 
 def reason(*events: Event, silent: float = 0.0, **limits: Any) -> str | None:
-    return reason_to_stop(state(*events), RunOptions(**limits), silent_s=silent)
+    return RunLimits(RunOptions(**limits)).reason_to_stop(state(*events), silent_s=silent)
 
 
 def test_nothing_stops_a_run_without_limits() -> None:
@@ -118,28 +117,31 @@ def test_money_tokens_and_turns_are_counted_live() -> None:
 def test_the_limit_that_was_passed_is_named() -> None:
     seen = state(TURN, usage("a", 1200))
     cost = PassedLimit(kind="cost", used=1.2, allowed=1)
-    assert passed_limit(seen, RunOptions(max_cost=1)) == cost
+    assert RunLimits(RunOptions(max_cost=1)).passed(seen) == cost
     tokens = PassedLimit(kind="tokens", used=1200, allowed=5)
-    assert passed_limit(seen, RunOptions(max_tokens=5)) == tokens
-    assert passed_limit(seen, RunOptions(max_turns=0)) == PassedLimit(
+    assert RunLimits(RunOptions(max_tokens=5)).passed(seen) == tokens
+    assert RunLimits(RunOptions(max_turns=0)).passed(seen) == PassedLimit(
         kind="turns", used=1, allowed=0
     )
-    timed_out = passed_limit(seen, RunOptions(timeout=3.0, max_cost=1), timed_out=True)
+    timed_out = RunLimits(RunOptions(timeout=3.0, max_cost=1)).passed(seen, timed_out=True)
     assert timed_out == PassedLimit(kind="time", allowed=3.0)
-    assert passed_limit(seen, RunOptions()) is None
+    assert RunLimits(RunOptions()).passed(seen) is None
 
 
 def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
-    assert passed_limit(fold(records), RunOptions(max_cost=0.01)) is None
+    assert RunLimits(RunOptions(max_cost=0.01)).passed(fold(records)) is None
 
 
 def test_an_unknown_price_stops_a_run_whose_budget_only_prices_can_hold() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 5))]
     unpriced, limit = fold(records), RunOptions(max_cost=1)
-    assert reason_to_stop(unpriced, limit, silent_s=0, needs_cost=True) == "over_budget"
-    assert reason_to_stop(state(TURN, usage("a", 5)), limit, silent_s=0, needs_cost=True) is None
-    unknown = passed_limit(unpriced, limit, needs_cost=True)
+    assert RunLimits(limit).reason_to_stop(unpriced, silent_s=0, needs_cost=True) == "over_budget"
+    assert (
+        RunLimits(limit).reason_to_stop(state(TURN, usage("a", 5)), silent_s=0, needs_cost=True)
+        is None
+    )
+    unknown = RunLimits(limit).passed(unpriced, needs_cost=True)
     assert unknown == PassedLimit(kind="cost", allowed=1)
     assert needs_known_cost(agent("codex"), limit)
     assert not needs_known_cost(agent("claude"), limit)  # it stops at the limit itself

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nightrook.archive.watch.watched import Row
+from nightrook.archive.watch.watch_rows import Row
 from nightrook.display import numbers
 from nightrook.display.cells import fit
 from nightrook.display.console import Paint

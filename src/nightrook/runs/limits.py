@@ -20,16 +20,44 @@ _USED: Limits[Callable[[RunState], float | None]] = Limits(
 """How much a run has used of each thing that can be limited; None if that is unknown."""
 
 
-def reason_to_stop(
-    state: RunState, options: RunOptions, *, silent_s: float, needs_cost: bool = False
-) -> StopReason | None:
-    """Return why a run must be stopped now; it has written nothing for `silent_s` seconds.
+class RunLimits:
+    """The limits of one run, looked up once: they are compared after each line of its agent."""
 
-    A budget stops only what could cost more: some agents report all usage with their last message.
-    """
-    if finished(state):
-        return "finished" if silent_s > options.grace else None
-    return "over_budget" if passed_limit(state, options, needs_cost=needs_cost) else None
+    def __init__(self, options: RunOptions) -> None:
+        pairs = options.limits.pairs(_USED).items()
+        self._set = [(kind, *pair) for kind, pair in pairs if pair[0] is not None]
+        self._timeout = options.timeout
+        self._grace = options.grace
+
+    def reason_to_stop(
+        self, state: RunState, *, silent_s: float, needs_cost: bool = False
+    ) -> StopReason | None:
+        """Return why a run must be stopped now; it has written nothing for `silent_s` seconds.
+
+        A budget stops only what could cost more: some agents report all usage with their last
+        message.
+        """
+        if finished(state):
+            return "finished" if silent_s > self._grace else None
+        return "over_budget" if self.passed(state, needs_cost=needs_cost) else None
+
+    def passed(
+        self, state: RunState, *, timed_out: bool = False, needs_cost: bool = False
+    ) -> PassedLimit | None:
+        """Return which limit on time, money, tokens or turns was passed; None if none was.
+
+        With `needs_cost`, a cost that is unknown counts as one that passed its limit.
+        """
+        if timed_out:
+            return PassedLimit(kind="time", allowed=self._timeout)
+        for kind, allowed, used_of in self._set:
+            used = used_of(state)
+            if used is not None and allowed is not None and used > allowed:  # guards: limits
+                return PassedLimit(kind=kind, used=used, allowed=allowed)
+            is_unknown = used is None and kind == "cost" and needs_cost and state.ledger.has_usage
+            if is_unknown:  # guards: unknown-price-stops
+                return PassedLimit(kind=kind, allowed=allowed)
+        return None
 
 
 def needs_known_cost(agent: Agent | None, options: RunOptions) -> bool:
@@ -37,31 +65,6 @@ def needs_known_cost(agent: Agent | None, options: RunOptions) -> bool:
     if options.max_cost is None or options.max_cost_unchecked or agent is None:
         return False
     return agent.capabilities.cost == "no"
-
-
-def passed_limit(
-    state: RunState,
-    options: RunOptions,
-    *,
-    timed_out: bool = False,
-    needs_cost: bool = False,
-) -> PassedLimit | None:
-    """Return which limit on time, money, tokens or turns was passed; None if none was.
-
-    With `needs_cost`, a cost that is unknown counts as one that passed its limit.
-    """
-    if timed_out:
-        return PassedLimit(kind="time", allowed=options.timeout)
-    for kind, (allowed, used_of) in options.limits.pairs(_USED).items():
-        if allowed is None:
-            continue
-        used = used_of(state)
-        if used is not None and used > allowed:  # guards: limits
-            return PassedLimit(kind=kind, used=used, allowed=allowed)
-        is_unknown = used is None and kind == "cost" and needs_cost and state.ledger.has_usage
-        if is_unknown:  # guards: unknown-price-stops
-            return PassedLimit(kind=kind, allowed=allowed)
-    return None
 
 
 class UnheldBudgetError(NightrookError):

@@ -13,10 +13,9 @@ from nightrook.model.stuck_detection import WAITS_FOR_LOGIN, Suspicion
 from nightrook.process.recorder_process import RecorderProcess
 from nightrook.runs.dialogue import Dialogue
 from nightrook.runs.limits import (
+    RunLimits,
     has_results,
     needs_known_cost,
-    passed_limit,
-    reason_to_stop,
     wants_no_more,
 )
 from nightrook.runs.watchdog import Silence, Watchdog
@@ -53,6 +52,7 @@ class Supervisor:
         self._recorder = recorder
         self._folder = folder
         self._options = options
+        self._limits = RunLimits(options)
         self._dialogue = dialogue
         self._login_prompt = agent.login_prompt if agent else None
         self._needs_cost = needs_known_cost(agent, options)
@@ -115,9 +115,8 @@ class Supervisor:
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
         """Return what rook knows about the end of the run; `agent` is its name in sentences."""
         timed_out = "timed_out" in (exit.stopped_for, self.stop_reason)
-        passed = passed_limit(
+        passed = self._limits.passed(
             self._feed.state,
-            self._options,
             timed_out=timed_out,
             needs_cost=self._needs_cost and self.stop_reason == "over_budget",
         )
@@ -204,9 +203,7 @@ class Supervisor:
             self._dialogue.end()
         if self.stop_reason is None:
             suspicion = None
-            why = reason_to_stop(
-                state, self._options, silent_s=silent_s, needs_cost=self._needs_cost
-            )
+            why = self._limits.reason_to_stop(state, silent_s=silent_s, needs_cost=self._needs_cost)
             if why is None and self._watchdog is not None and self._watchdog.is_due(silent_s):
                 suspicion = self._watchdog.look(
                     self._feed.snapshot(), silent_s=silent_s, count=self._feed.count

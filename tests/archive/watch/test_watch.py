@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightrook.archive.watch.watch import Watch
-from nightrook.archive.watch.watched import Row, Update
+from nightrook.archive.watch.watch_rows import Row, Update
 from nightrook.model.events import Text, UserMessage
 from nightrook.process.liveness import start_ticks
 from nightrook.store.run_folder import RunFolder, create_run

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from nightrook.archive.watch.watched import Row
+from nightrook.archive.watch.watch_rows import Row
 from nightrook.model.durations import elapsed_s
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money

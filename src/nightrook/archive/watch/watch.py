@@ -10,7 +10,7 @@ from nightrook.archive.session_files import searched_folders
 from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.runs import RunChange, WatchedRuns
 from nightrook.archive.watch.sessions import SessionChange, WatchedSessions
-from nightrook.archive.watch.watched import Row, Update
+from nightrook.archive.watch.watch_rows import Row, Update
 from nightrook.model.records import Record
 from nightrook.prices import PriceBook
 from nightrook.process.folder_watch import FolderWatch

@@ -13,7 +13,7 @@ import msgspec
 from nightrook.archive.session_files import user_homes
 from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.watch import Watch
-from nightrook.archive.watch.watched import Row, Update
+from nightrook.archive.watch.watch_rows import Row, Update
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.session_filter import check_agent
 from nightrook.cli.terminal.interrupts import ended_by_signals
