@@ -24,8 +24,20 @@ _NESTED = re.compile(r"AMP_(CURRENT_THREAD_ID|THREAD_ID|PWD)|AGENT_THREAD_ID")
 
 
 def invoke(task: Task) -> Invocation:
-    """Return the command line for a task; the prompt goes to stdin."""
-    _refuse(task)
+    """Return the command line for a task; the prompt goes to stdin.
+
+    Options that Amp does not have are refused instead of ignored.
+    """
+    if task.allow:
+        raise UnsupportedError(
+            "amp",
+            "reads rules only from its settings",
+            "leave out --allow, and set amp.permissions in its settings",
+        )
+    if task.max_turns is not None:
+        raise UnsupportedError(
+            "amp", "has no flag for the number of turns", "leave out --max-turns, or use --timeout"
+        )
     before = ("amp", *(("threads", "continue", task.resume) if task.resume else ()), "-x")
     flags = (
         *(OUTPUT_FLAGS if task.stream else ()),
@@ -41,20 +53,6 @@ def invoke(task: Task) -> Invocation:
         stdin=task.prompt.encode(),
         stop_signal=signal.SIGINT,  # it writes a result
     )
-
-
-def _refuse(task: Task) -> None:
-    """Refuse options that Amp does not have, instead of ignoring them."""
-    if task.allow:
-        raise UnsupportedError(
-            "amp",
-            "reads rules only from its settings",
-            "leave out --allow, and set amp.permissions in its settings",
-        )
-    if task.max_turns is not None:
-        raise UnsupportedError(
-            "amp", "has no flag for the number of turns", "leave out --max-turns, or use --timeout"
-        )
 
 
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
