@@ -1,5 +1,7 @@
 """Endings: one value for how a run, a loop or a session ended."""
 
+from typing import Any
+
 import pytest
 
 from nightrook.model.ending import Ending
@@ -8,7 +10,7 @@ from nightrook.model.facts import Facts
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
-from nightrook.model.status import EXIT_CODES, LOOP_EXIT_CODES
+from nightrook.model.status import BATCH_EXIT_CODES, EXIT_CODES, LOOP_EXIT_CODES
 from nightrook.model.verdict import Verdict
 from tests.flat_facts import flat_facts
 
@@ -65,6 +67,14 @@ def test_a_session_ended_as_its_last_turn_did(
     assert (ending.status, ending.ok, ending.exit_code, ending.duration_s) == (status, ok, None, 2)
 
 
+def test_the_end_of_a_batch_counts_its_tasks() -> None:
+    ending = Ending.of_batch("failed", done=2, failed=1, planned=3, duration_s=4.0)
+    assert (ending.ok, ending.exit_code, ending.duration_s) == (False, 1, 4.0)
+    assert ending.sentence == "2 of 3 tasks done, 1 failed"
+    assert Ending.of_batch("incomplete", done=0, failed=0, planned=1).exit_code is None
+
+
 def test_only_a_success_exits_with_zero() -> None:
-    codes = dict[str, int]([*EXIT_CODES.items(), *LOOP_EXIT_CODES.items()])
+    tables: tuple[dict[Any, int], ...] = (EXIT_CODES, LOOP_EXIT_CODES, BATCH_EXIT_CODES)
+    codes = {status: code for table in tables for status, code in table.items()}
     assert {status for status, code in codes.items() if code == 0} == {"success", "done"}

@@ -12,6 +12,7 @@ from nightrook.display.reports.run import run_report
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError
 from nightrook.model.redaction.redactor import Redactor
+from nightrook.model.status import BatchEnd
 from nightrook.runs.crash_recovery import recovered
 from nightrook.store.batch_folder import BatchBusyError, BatchFolder
 from nightrook.store.file_names import OUTPUT
@@ -56,7 +57,7 @@ def report_of_loop(view: LoopView) -> Report:
 def report_of_batch(
     queue: FolderQueue,
     *,
-    exit_code: int | None = None,
+    end: BatchEnd | None = None,
     duration_s: float | None = None,
     is_running: bool = False,
 ) -> Report:
@@ -67,7 +68,7 @@ def report_of_batch(
             folder.name,
             folder.results(),
             planned=len(queue.tasks()),
-            exit_code=exit_code,
+            end=end,
             duration_s=duration_s,
             is_running=is_running,
         )

@@ -12,7 +12,15 @@ import msgspec
 from nightrook.model.durations import elapsed_s
 from nightrook.model.facts import NOTHING_KNOWN, Facts
 from nightrook.model.state import RunState
-from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd, Outcome, SessionEnd
+from nightrook.model.status import (
+    BATCH_EXIT_CODES,
+    LOOP_EXIT_CODES,
+    BatchEnd,
+    LoopEnd,
+    Outcome,
+    SessionEnd,
+)
+from nightrook.model.text import count
 from nightrook.model.verdict import Verdict
 
 _Status = TypeVar("_Status", bound=str, covariant=True)
@@ -58,6 +66,19 @@ class Ending(msgspec.Struct, Generic[_Status], frozen=True, kw_only=True):
             exit_code=LOOP_EXIT_CODES[end],
             sentence=reason,
             ended_at=ended_at,
+            duration_s=duration_s,
+        )
+
+    @staticmethod
+    def of_batch(
+        end: BatchEnd, *, done: int, failed: int, planned: int, duration_s: float | None = None
+    ) -> "Ending[BatchEnd]":
+        """Return the end of a batch of `planned` tasks."""
+        return Ending(
+            status=end,
+            ok=end == "success",
+            exit_code=BATCH_EXIT_CODES.get(end),
+            sentence=f"{done} of {count(planned, 'task')} done, {failed} failed",
             duration_s=duration_s,
         )
 

@@ -20,7 +20,11 @@ Outcome = Literal[
 LoopEnd = Literal[
     "done", "ceiling", "limited", "no_progress", "stuck", "unverified", "not_started", "interrupted"
 ]
+"""The status of a loop."""
+
 BatchEnd = Literal["success", "failed", "over_budget", "interrupted", "incomplete"]
+"""The status of a batch; `incomplete` if it was cut short, and nothing says why."""
+
 SessionEnd = Literal["answered", "failed", "unfinished"]
 """The status of a stored session: how its last turn ended."""
 
@@ -53,3 +57,11 @@ LOOP_EXIT_CODES: dict[LoopEnd, int] = {
     "interrupted": 130,
 }
 """The exit code of each way a loop can end."""
+
+BATCH_EXIT_CODES: dict[BatchEnd, int] = {
+    "success": 0,
+    "failed": 1,
+    "over_budget": 5,
+    "interrupted": 130,
+}
+"""The exit code of each way a batch can end; one that was cut short has none."""

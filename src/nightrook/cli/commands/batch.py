@@ -36,6 +36,7 @@ from nightrook.loops.waiting import obey_stop_requests
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
+from nightrook.model.status import BATCH_EXIT_CODES, BatchEnd
 from nightrook.model.text import count, suggested
 from nightrook.process.background import in_background, write_errors_to
 from nightrook.process.systems.this_system import system
@@ -56,8 +57,6 @@ _SETTINGS = (
     *("agent", "model", "permission", "allow", "max_cost_unchecked", *LIMIT_OPTIONS.values()),
 )
 """The settings that hold for tasks which do not say otherwise."""
-
-_FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
 @click.command("batch", cls=GroupedCommand, epilog=_EXAMPLES)
@@ -91,11 +90,11 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
             if report is not None:
                 write_errors_to(queue.folder.runner_log())
                 report(queue.folder.name)
-            code = asyncio.run(_run_placed(queue, terms, options, detached=detached))
+            end = asyncio.run(_run_placed(queue, terms, options, detached=detached))
         took = time.monotonic() - started
-        make_report = partial(report_of_batch, queue, exit_code=code, duration_s=took)
+        make_report = partial(report_of_batch, queue, end=end, duration_s=took)
         ends.finish(make_report, detached=detached)
-        return code
+        return BATCH_EXIT_CODES[end]
 
     if options.detach:
         print_started(in_background(work, str), None, quiet=False)
@@ -157,7 +156,7 @@ def _with_command(task: BatchTask) -> BatchTask:
 
 async def _run_placed(
     queue: FolderQueue, terms: BatchTerms, options: BatchOptions, *, detached: bool
-) -> int:
+) -> BatchEnd:
     """Run the batch here, or on a fleet."""
     if not options.fleet:
         return await _run(queue, terms, as_json=options.json, detached=detached)
@@ -182,7 +181,7 @@ async def _run(
     detached: bool,
     start_run: Callable[[RunOptions], TaskRun] = start_here,
     retry_lost: int = 0,
-) -> int:
+) -> BatchEnd:
     system.become_subreaper()
     before, every = queue.folder.results(), len(queue.tasks())
     if not detached:
@@ -218,8 +217,8 @@ async def _run(
     if not detached:
         _say_end(queue, batch, every=every, failed=failed)
     if batch.is_over_budget:
-        return _OVER_BUDGET
-    return _INTERRUPTED if stopped.is_set() else _FAILED if failed else 0
+        return "over_budget"
+    return "interrupted" if stopped.is_set() else "failed" if failed else "success"
 
 
 def _stop(batch: Batch, stopped: asyncio.Event, *, by: str) -> None:

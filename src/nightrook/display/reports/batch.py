@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 
 from nightrook.display.reports.report import RUNNING, Report, ReportedPart
+from nightrook.model.ending import Ending
 from nightrook.model.ledger import least_certain
 from nightrook.model.price import dollars, nano
-from nightrook.model.text import count
+from nightrook.model.status import BatchEnd
 from nightrook.store.batch_folder import BatchResult
-
-_STATUSES: dict[int | None, str] = {0: "success", 1: "failed", 5: "over_budget", 130: "interrupted"}
-"""How a batch ended, by the exit code of `rook batch`."""
 
 
 def batch_report(
@@ -17,14 +15,21 @@ def batch_report(
     results: Sequence[BatchResult],
     *,
     planned: int,
-    exit_code: int | None = None,
+    end: BatchEnd | None = None,
     is_running: bool = False,
     duration_s: float | None = None,
 ) -> Report:
-    """Report a batch of `planned` tasks; without its exit code, as far as its results say."""
+    """Report a batch of `planned` tasks; without its end, as far as its results say."""
     failed = sum(not result.ok for result in results)
-    if exit_code is None and not is_running and len(results) >= planned:
-        exit_code = 1 if failed else 0
+    if end is None and len(results) >= planned:
+        end = "failed" if failed else "success"
+    ending = Ending.of_batch(
+        end or "incomplete",
+        done=len(results),
+        failed=failed,
+        planned=planned,
+        duration_s=duration_s,
+    )
     known = [result for result in results if result.spent_usd is not None]
     ran = [result for result in results if result.status != "not_started"]
     unknown = sum(result.cost_source == "unknown" for result in ran)
@@ -32,11 +37,11 @@ def batch_report(
     return Report(
         kind="batch",
         name=name,
-        status=RUNNING if is_running else _STATUSES.get(exit_code, "incomplete"),
-        ok=exit_code == 0,
-        exit_code=exit_code,
-        sentence=f"{len(results)} of {count(planned, 'task')} done, {failed} failed",
-        duration_s=duration_s,
+        status=RUNNING if is_running else ending.status,
+        ok=ending.ok and not is_running,
+        exit_code=None if is_running else ending.exit_code,
+        sentence=ending.sentence,
+        duration_s=ending.duration_s,
         spent_usd=spent if known else None,
         cost_source=least_certain(result.cost_source for result in known),
         unknown_costs=unknown,
