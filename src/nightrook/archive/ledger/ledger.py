@@ -1,4 +1,35 @@
-"""`Ledger`: the database of all calls, opened, priced and written in batches."""
+"""`Ledger`: the database of all calls, opened, priced and written in batches.
+
+How the ledger works, and what each part may rely on:
+
+    lines of files ─▶ findings ─▶ Batch ─▶ one transaction: sources, sessions, calls, limits, runs
+                                (memory)         └─▶ what counts ─▶ sums ─▶ reports
+
+A call is one request to a model. Several lines report it: a stream repeats a message, a fork or a
+resumed session copies it, a subagent's file has it again. `calls.py` merges them, whatever their
+order, and merging a line twice changes nothing. Everything else rests on that: files are read in
+any order, and one may be read again from its start without counting anything twice.
+
+A batch is written in one transaction together with how far its files were read (`sources.py`). A
+process that dies in between loses both, so the next import reads those bytes again. Only the
+process that holds `ledger.lock` imports; any number may query meanwhile, and see whole batches.
+
+What follows from a call can change when another session is read, so a batch notes the sessions that
+it touches (`Touched`). For these, and those that depend on them, it is computed again:
+
+1. `settle` gives calls without a time that of the last message of their session, and decides which
+   calls count. One that a fork has inherited counts in the session that made it, and a session's
+   own summary only if the session has no other call.
+2. `share_runs` makes the calls of a run of rook the detail of the run's own figures. The rest is a
+   row of its own, which may be negative, so that the rows of a run add up to what it reports.
+3. `make_sums` adds up what counts, for each quarter of an hour. Reports read sums; single calls are
+   read only where a period begins or ends.
+
+Estimates are stored with the calls, and are made again (`reprice`) when the prices have another
+version. Agents delete their files after some weeks, so the ledger can't be made again from them:
+nothing that was counted is removed because its file is gone or was rewritten, and `rebuild.py`
+carries such calls over. The tables, and the migrations that lead to them, are in `schema.py`.
+"""
 
 import os
 import sqlite3
