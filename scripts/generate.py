@@ -2,7 +2,7 @@
 
 docs/events.md, the shipped JSON Schema, the tables of docs/money.md and docs/configuration.md, the
 walk in docs/architecture.md, the outline of the commands that completion reads, the man page, the
-known fields of each agent.
+known fields of each agent, the keywords of the library.
 
 Run by `make docs`; the tests fail when a file is not what this writes.
 """
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
+import keywords
 import known_fields
 import manual
 import msgspec
@@ -39,6 +40,7 @@ MAN_PAGE = ROOT / "man" / "rook.1"
 OUTLINE_FILE = outline.FILE
 FIELDS_FILE = ROOT / "src" / "nightrook" / "agents" / "known_fields.py"
 PROGRAMS_FILE = ROOT / "src" / "nightrook" / "agents" / "known_programs.py"
+KEYWORDS_FILE = ROOT / "src" / "nightrook" / "keywords.py"
 SCHEMA_FILE = ROOT / "src" / "nightrook" / "record.schema.json"
 
 _HEAD = f"""\
@@ -151,6 +153,7 @@ def main() -> None:
     """Write all files."""
     EVENTS_PAGE.write_text(events_page(), encoding="utf-8")
     SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
+    KEYWORDS_FILE.write_text(keywords.module(), encoding="utf-8")
     FIELDS_FILE.write_text(known_fields.module(), encoding="utf-8")
     PROGRAMS_FILE.write_text(programs_module(), encoding="utf-8")
     MONEY_PAGE.write_text(money_page(), encoding="utf-8")

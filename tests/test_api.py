@@ -3,52 +3,47 @@
 import asyncio
 import inspect
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 import nightrook
+from nightrook.api import run_options
 from nightrook.config.option import rows
 from nightrook.config.options import LoopOptions, RunOptions
 from nightrook.events import ToolStarted
 from nightrook.testing import install_agent
 
-
-def names(function: Callable[..., Any]) -> set[str]:
-    return set(inspect.signature(function).parameters)
+KEYWORDS = ((nightrook.RunKeywords, RunOptions), (nightrook.LoopKeywords, LoopOptions))
 
 
-# The functions spell out what the table has; nothing can be passed that is not in the signature.
-def test_run_and_run_sync_take_every_option_of_a_run() -> None:
-    internal = {"grace"}
-    expected = {field for field in RunOptions.__struct_fields__ if field not in internal}
-    assert names(nightrook.run) == names(nightrook.run_sync) == expected | {"on_permission"}
+def test_run_takes_every_option_of_a_run() -> None:
+    not_keywords = {"grace", "agent", "prompt"}
+    expected = set(RunOptions.__struct_fields__) - not_keywords
+    assert set(get_type_hints(nightrook.RunKeywords)) == expected
 
 
-def test_the_defaults_are_those_of_the_table() -> None:
-    # The library never asks by itself, nor in time; None is a limit on the cost that is not given.
-    differ = {"permission", "ask_timeout", "env"}
-    assert inspect.signature(nightrook.loop).parameters["max_cost"].default is None
-    for function, struct in ((nightrook.run, RunOptions), (nightrook.loop, LoopOptions)):
-        differ |= {"max_cost"} if function is nightrook.loop else set()
-        table = {row.name: row.default for row in rows(struct)}
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.default is not parameter.empty and name in table.keys() - differ:
-                assert parameter.default == table[name], name
+@pytest.mark.parametrize(("keywords", "struct"), KEYWORDS)
+def test_an_editor_and_help_show_what_each_keyword_means(keywords: type, struct: type) -> None:
+    source = inspect.getsource(keywords)
+    for row in rows(struct):
+        if row.name in keywords.__annotations__:
+            assert f"        {row.name}: " in (keywords.__doc__ or "")
+            assert re.search(rf'^    {row.name}: .*\n    """', source, re.MULTILINE), row.name
 
 
-def test_the_help_shows_every_option() -> None:
-    assert nightrook.run.__doc__ is not None
-    assert nightrook.loop.__doc__ is not None
-    missing = [
-        name for name in names(nightrook.run) if f"        {name}: " not in nightrook.run.__doc__
-    ]
-    missing += [
-        name for name in names(nightrook.loop) if f"    {name}: " not in nightrook.loop.__doc__
-    ]
-    assert missing == []
+@pytest.mark.parametrize("function", [nightrook.run, nightrook.run_sync, nightrook.loop])
+def test_a_keyword_that_does_not_exist_is_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_cots'"):
+        function("claude", "x", max_cots=2)
+
+
+def test_the_library_asks_nobody_and_waits_for_nobody_by_default() -> None:
+    options = run_options("run", {"agent": "claude", "prompt": "x"})
+    assert options == RunOptions(agent="claude", prompt="x", permission="agent", ask_timeout=None)
 
 
 @pytest.mark.parametrize("function", [nightrook.run, nightrook.run_sync, nightrook.loop])

@@ -26,6 +26,11 @@ def test_the_known_fields_of_the_agents_are_current(generate: ModuleType) -> Non
     assert generate.FIELDS_FILE.read_text(encoding="utf-8") == made, "make docs"
 
 
+def test_the_keywords_of_the_library_are_current(generate: ModuleType) -> None:
+    made = generate.keywords.module()
+    assert generate.KEYWORDS_FILE.read_text(encoding="utf-8") == made, "make docs"
+
+
 def test_the_table_of_programs_is_current(generate: ModuleType) -> None:
     assert generate.PROGRAMS_FILE.read_text(encoding="utf-8") == generate.programs_module(), (
         "make docs"

@@ -1,31 +1,34 @@
 """The public `nightrook.loop`: every option, typed and checked before anything starts."""
 
 import asyncio
-import inspect
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from msgspec.structs import replace
 
 import nightrook
 from nightrook.config.options import LoopOptions
-from nightrook.loops.plan import Ceilings, Goal, OnLimit
+from nightrook.loops.plan import Ceilings, Goal, OnLimit, plan_of
 from tests.loops.playing import install
 
 COMMAND_LINE_ONLY = {"stdin_mode", "resume", "format", "quiet", "detach"}
-NO_DEFAULT = {"agent", "max_cost"}  # only a limit that is given is refused if it cannot hold
 
 
-def test_it_has_every_option_of_the_command_with_the_same_default() -> None:
-    parameters = inspect.signature(nightrook.loop).parameters
+def test_it_has_every_option_of_the_command() -> None:
+    keywords = set(get_type_hints(nightrook.LoopKeywords))
     options = set(LoopOptions.__struct_fields__) - COMMAND_LINE_ONLY
-    assert options <= parameters.keys()
-    default = LoopOptions()
-    differing = {
-        name for name in options - NO_DEFAULT if parameters[name].default != getattr(default, name)
-    }
-    assert differing == set()
+    assert keywords == options - {"agent"} | {"stdin", "env", "args", "program", "called", "home"}
+
+
+def test_the_defaults_are_those_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    plan = nightrook.loop("claude", "Fix it", cwd=work, until="D", home=tmp_path).plan
+    usual = plan_of(LoopOptions(until="D", cwd=str(work)), prompt="Fix it", needs_cost=False)
+    assert plan == replace(usual, repository=plan.repository)
 
 
 def test_a_loop_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

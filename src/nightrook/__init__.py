@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nightrook.api import run, run_sync
     from nightrook.archive.cost import cost
     from nightrook.archive.report.figures import CostReport, CostRow
+    from nightrook.keywords import LoopKeywords, RunKeywords
     from nightrook.loop_api import loop
     from nightrook.loops.loop import Loop
     from nightrook.loops.start import BadPlanError
@@ -65,6 +66,7 @@ _HOMES = {
     "Decoder": "nightrook.model.records",
     "Event": "nightrook.model.events",
     "Loop": "nightrook.loops.loop",
+    "LoopKeywords": "nightrook.keywords",
     "NewerRunError": "nightrook.model.errors",
     "NoSessionError": "nightrook.runs.resume",
     "OptionError": "nightrook.model.errors",
@@ -72,6 +74,7 @@ _HOMES = {
     "NightrookError": "nightrook.model.errors",
     "Run": "nightrook.runs.run",
     "Row": "nightrook.store.list",
+    "RunKeywords": "nightrook.keywords",
     "RunFolderError": "nightrook.model.errors",
     "Snapshot": "nightrook.model.snapshot",
     "UndetectedAgentError": "nightrook.model.errors",
@@ -114,6 +117,7 @@ __all__ = [
     "Decoder",
     "Event",
     "Loop",
+    "LoopKeywords",
     "NewerRunError",
     "NightrookError",
     "NoSessionError",
@@ -122,6 +126,7 @@ __all__ = [
     "Row",
     "Run",
     "RunFolderError",
+    "RunKeywords",
     "Snapshot",
     "UndetectedAgentError",
     "UnknownAgentError",
