@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.terminal.output import put, put_control
@@ -42,37 +42,43 @@ class EndActions:
 
         What is detached has no terminal, and the step of its CI job is over.
         """
-        in_ci = self.ci.is_used and not detached
-        on_desktop = not detached and self._is_on_desktop()
-        if not (in_ci or on_desktop or self._command or self._urls):
+        due = [*self._due(detached=detached)]
+        if not due:
             return
         try:
             report = make_report()
-            if in_ci:
-                self.ci.finish(report)
-            if on_desktop:
-                _notify_desktop(report)
-            self._call(report)
+            for act in due:
+                act(report)
         except (NightrookError, OSError) as error:
             _warn(f"the end could not be reported: {error}")
         except KeyboardInterrupt:  # what has ended keeps its exit code
             _warn("interrupted while the end was reported")
 
-    def _call(self, report: Report) -> None:
-        """Run the user's command, and send the messages."""
+    def _due(self, *, detached: bool) -> Iterator[Callable[[Report], None]]:
+        """All that is done with a report at the end, in this order."""
+        if self.ci.is_used and not detached:
+            yield self.ci.finish
+        if not detached and self._is_on_desktop():
+            yield _notify_desktop
         if self._command:
-            from nightrook.notify.command import run_command  # rarely needed
-
-            output, problem = run_command(self._command, report)
-            if output.strip() and not self._quiet and problem is None:
-                put(sys.stderr, safe(output.rstrip("\n")))
-            if problem is not None:
-                _warn(f"--on-end: {problem}")
+            yield self._run_command
         if self._urls:
-            from nightrook.notify.services import send  # rarely needed
+            yield self._send
 
-            if problem := send(self._urls, report):
-                _warn(problem)
+    def _run_command(self, report: Report) -> None:
+        from nightrook.notify.command import run_command  # rarely needed
+
+        output, problem = run_command(self._command or "", report)
+        if output.strip() and not self._quiet and problem is None:
+            put(sys.stderr, safe(output.rstrip("\n")))
+        if problem is not None:
+            _warn(f"--on-end: {problem}")
+
+    def _send(self, report: Report) -> None:
+        from nightrook.notify.services import send  # rarely needed
+
+        if problem := send(self._urls, report):
+            _warn(problem)
 
     def _is_on_desktop(self) -> bool:
         """Whether a person at a terminal has waited long enough."""
