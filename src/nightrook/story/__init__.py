@@ -1,1 +1,1 @@
-"""From recorded bytes to records: reads logs by position, detects the agent, decodes, folds."""
+"""Whatever happened, as one object: logs read by position, decoded, folded, and followed."""

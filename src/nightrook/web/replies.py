@@ -1,4 +1,4 @@
-"""ReplyCache as JSON, without secrets, and errors as one sentence that names the way out."""
+"""Replies as JSON, without secrets, and errors as one sentence that names the way out."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""ReplyCache that were made before: several viewers ask for the same, and one asks twice."""
+"""Keeps replies that were made: several viewers ask for the same, and one asks twice."""
 
 from collections import OrderedDict
 from collections.abc import Callable

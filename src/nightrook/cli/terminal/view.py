@@ -1,4 +1,4 @@
-"""The view of a feed: what it reports goes to an output as lines, JSON or the agent's bytes."""
+"""The view of a story: what its feed reports goes to an output as lines, JSON or raw bytes."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The bell: a small event stream for each browser that says what has changed, and holds no data."""
+"""The event stream of `GET /api/bell`: tells each browser what has changed, and holds no data."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable

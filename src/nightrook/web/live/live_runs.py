@@ -24,11 +24,11 @@ _LINGER_S = 10.0  # after the last viewer has left: it may only have reloaded th
 
 
 class LiveRuns:
-    """Reads what grows, notices what comes and goes, and has the bell announce it."""
+    """Reads what grows, notices what comes and goes, and announces it in the event stream."""
 
-    def __init__(self, runs: ShownRuns, bell: EventStream) -> None:
+    def __init__(self, runs: ShownRuns, events: EventStream) -> None:
         self._runs = runs
-        self._events = bell
+        self._events = events
         self._home = Path(os.path.abspath(runs.home))
         self._viewers = 0
         self._followed: dict[str, ShownRun] = {}
