@@ -31,7 +31,7 @@ What each part may rely on:
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from nightrook.model.errors import NightrookError, RunFolderError
+from nightrook.model.errors import RunFolderError
 from nightrook.model.records import Record
 from nightrook.process.digest import Digest
 from nightrook.store.logs import Stream, parse_arrival
@@ -61,7 +61,6 @@ class LogFollower:
         for tail, _ in self._logs:
             tail.digest = Digest()
         self._by_stream = {tail.stream: tail for tail, _ in self._logs}
-        self._has_read = False
 
     def position(self, stream: Stream) -> int:
         """How far a log was read."""
@@ -82,7 +81,6 @@ class LogFollower:
                 problem = error
                 continue
             if pieces:
-                self._has_read = True
                 take(pieces)
                 more = more or tail.is_behind
         if problem is not None and not more:
@@ -139,9 +137,7 @@ class LogFollower:
 
         def on_tick() -> None:
             loop.call_later(_TICK_S, guarded, on_tick)
-            if not self._has_read:
-                self.read(timed=True)  # in case a bell was lost
-            self._has_read = False
+            catch_up()  # in case a bell was lost
             tick()
 
         loop.add_reader(recorder.bell, guarded, on_bell)
@@ -184,7 +180,7 @@ class RunFollower:
         """How it ended; compared with the logs once it is complete."""
         self.is_complete = False
         """Whether everything was read: nothing more will come."""
-        self.problem: NightrookError | OSError | None = None
+        self.problem: Exception | None = None
         """Why it could not be read further; the next wake-up tries again."""
         self.is_pushed = False
         """Whether the writer of its folder is in this process and wakes it: no timer must."""
@@ -263,8 +259,8 @@ class RunFollower:
 
     def end(self, verdict: VerdictInfo) -> None:
         """Note how the run ended: nothing more is written, and what is there is read to its end."""
-        exit = self.folder.exit()
         self.verdict = verdict
+        exit = self.folder.exit()
         self._logs.limit(exit.log_sizes if exit else {})
 
     def close(self) -> None:
@@ -291,7 +287,7 @@ class RunFollower:
         try:
             more = not self._is_closed and self._step()
             self.problem = None
-        except (NightrookError, OSError) as error:
+        except Exception as error:  # whatever it is, who waits for the run must hear of it
             self.problem = error
         self._is_reading = more
         if more:
