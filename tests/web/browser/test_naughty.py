@@ -15,6 +15,7 @@ import pytest
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.facts import Facts
 from nightrook.store import batch_folder, decisions
 from nightrook.store.batch_folder import BatchResult
 from nightrook.store.run_folder import create_run
@@ -135,6 +136,7 @@ def _run(home: Home, text: str, number: int, log: list[bytes]) -> None:
     decided = filled(decisions.Decided, text, number, id=f"{text} {number}")
     decisions.keep(folder, decided)
     known = {"format": 1, "ended_at": time.time(), "log_sizes": {}}
+    known |= {"saved_facts": filled(Facts, text, number).flat()}
     folder.write_verdict(filled(VerdictInfo, text, number, **known))
 
 

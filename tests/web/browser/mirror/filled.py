@@ -46,6 +46,7 @@ def _likeliest(parts: tuple[Any, ...]) -> Any:
 
 
 _SIMPLE: dict[Any, Any] = {
+    Any: lambda text, number: text,
     str: lambda text, number: text,
     bool: lambda text, number: number % 2 == 0,
     int: lambda text, number: 1,
