@@ -45,9 +45,6 @@ StdinMode = Literal["auto", "wait", "ignore"]
 """Whether to wait for what is piped to rook: for a few seconds, until it ends, or not at all."""
 
 OnStuck = Literal["warn", "stop", "retry"]
-LoopPermission = Literal["ask", "edit", "all", "plan", "agent"]
-"""What an agent may do in a loop or a batch; with `ask`, other processes answer."""
-
 OnLimit = Annotated[
     str, Meta(pattern=r"^(wait|stop|switch:.+)$", title="wait, stop or switch:AGENT")
 ]
@@ -479,7 +476,7 @@ class LoopOptions(AgentOptions, frozen=True, kw_only=True):
     """
 
     permission: Annotated[
-        LoopPermission,
+        Permission,
         Flag(
             "What the agent may do: ask you first (in rook attach, rook answer or rook web), "
             "edit files, all, only plan, or what its own settings allow (agent).",

@@ -268,13 +268,7 @@ def _flag(ending: Ending[Outcome]) -> tuple[str, ...]:
         return ()
     if passed.is_unknown:
         return ("--max-cost … --max-cost-unchecked",)
-    match passed.kind:
-        case "cost" | "tokens" | "turns":
-            return (f"--max-{passed.kind} …",)
-        case "time":
-            return ("--timeout …",)
-        case _:
-            assert_never(passed.kind)
+    return ("--timeout …",) if passed.kind == "time" else (f"--max-{passed.kind} …",)
 
 
 def _laid_out(steps: list[str]) -> list[str]:

@@ -129,10 +129,8 @@ def _passed_limit(facts: Facts) -> str:
             return f"spent ${used:.4f} (limit ${allowed:.4f}){place}"
         case "time":
             return f"reached the time limit of {duration(allowed)}{place}"
-        case "tokens" | "turns":
-            return f"used {used:.0f} {passed.kind} (limit {allowed:.0f}){place}"
-        case _:
-            assert_never(passed.kind)
+        case counted:
+            return f"used {used:.0f} {counted} (limit {allowed:.0f}){place}"
 
 
 def _why_stuck(facts: Facts) -> str:
