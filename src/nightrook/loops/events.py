@@ -16,7 +16,7 @@ CANNOT_EXECUTE, NOT_FOUND = 126, 127
 """The exit codes of a shell that cannot execute, or cannot find, a command."""
 
 CheckStop = Literal["timed_out", "interrupted"]
-"""Why a check was ended before its result was known."""
+"""The reason why a check was ended before its result was known."""
 
 CeilingName = Literal["iterations", LimitKind]
 

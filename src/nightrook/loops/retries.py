@@ -17,7 +17,7 @@ from nightrook.loops.events import Decision
 from nightrook.loops.state import Attempt, Moment
 
 MARGIN_S = 60.0
-"""How long to wait after the announced end of a limit; providers are late, too."""
+"""The wait after the announced end of a limit; providers are late, too."""
 
 LEAST_WAIT_S = 60.0
 """The shortest wait for a limit, also for one whose end is not known."""

@@ -34,7 +34,7 @@ from nightrook.model.price import Prices, credible, dollars, nano, no_prices
 _MOST_ENTRIES = 1024  # messages that may still be reported again
 
 NOTHING = Usage()
-"""What a session has used that has just begun."""
+"""The usage of a session that has just begun."""
 
 
 class OpenLedger(Ledger):

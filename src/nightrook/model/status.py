@@ -29,7 +29,7 @@ SessionEnd = Literal["answered", "failed", "unfinished"]
 """The status of a stored session: how its last turn ended."""
 
 ListedStatus = Literal[Outcome, "running", "damaged", "not kept"]
-"""How a run ended, that it is running, or why that is unknown."""
+"""The status of a run in a list: its end, that it is running, or why that is unknown."""
 
 EXIT_CODES: dict[Outcome, int] = {
     "success": 0,

@@ -13,7 +13,7 @@ _LONGEST_TITLE = 60
 _STOPPED = frozenset("Tt")
 
 WAITS_FOR_LOGIN = "waits for a login"
-"""Why an agent seems to be stuck that asked for a login."""
+"""The reason for an agent that asked for a login."""
 
 
 class Process(msgspec.Struct, frozen=True):

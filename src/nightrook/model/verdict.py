@@ -1,4 +1,4 @@
-"""How a run ended: one status, concluded from facts of four origins by one table of rules.
+"""The verdict on a run: one status, concluded from facts of four origins by one table of rules.
 
 An exit code can't say how a run ended. Agents exit with 0 after a failed turn, with 1 after a good
 one, or are killed while their answer is already complete; a shell script that trusts the code is

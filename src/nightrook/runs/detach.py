@@ -13,7 +13,7 @@ from nightrook.runs.run import Run
 from nightrook.store.file_names import RUNNER_LOG
 
 PATIENCE_S = 5.0
-"""How long to wait for the agent's first message: an agent that cannot start has failed by then."""
+"""The longest wait for the first message: an agent that cannot start has failed by then."""
 
 _MOST_LINES = 20  # of stderr
 

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 ChangeStream = AsyncIterator[Changes]
-"""What `watching` yields."""
+"""The changes that `watching` yields."""
 
 _CONNECT_S = 5.0
 _ANSWER_S = 15.0

@@ -15,7 +15,7 @@ _MOST_CLOSED = 256
 _MOST_WAITING = 1024  # changes that a watcher has not read
 
 Watcher = asyncio.Queue[Changes | None]
-"""What a watcher reads; None when there is nothing more to read."""
+"""The changes that a watcher reads; None when there is nothing more to read."""
 
 
 class Questions:

@@ -25,7 +25,7 @@ from nightrook.runs.asking.sockets import listen, release
 
 MOST_CLIENTS = 64
 REQUEST_S = 10.0
-"""How long a viewer may take to write its request."""
+"""The time that a viewer has to write its request."""
 
 _READ_S = 30.0  # for a viewer to read what it is answered
 _CLOSE_S = 1.0
