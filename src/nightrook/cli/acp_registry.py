@@ -62,17 +62,17 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """What to write into rook.toml for an entry."""
+    """The section of rook.toml for an entry."""
 
     id: str
     agent: str
     """The name of the section, which `rook run --agent` takes."""
 
     command: tuple[str, ...]
-    """What starts the agent; its first word is to be replaced if there is something to download."""
+    """The command of the agent; replace its first word if there is something to download."""
 
     notes: tuple[str, ...]
-    """What the user should know first, a line each."""
+    """Notes for the user, a line each."""
 
 
 def read_registry(path: str) -> tuple[list[Entry], int]:
@@ -133,7 +133,7 @@ def toml_lines(section: Section) -> Iterator[str]:
 
 
 def _command(how: _Distribution) -> tuple[tuple[str, ...], list[str]]:
-    """What starts an agent, and what to know about it: a package first, else a program."""
+    """The command of an agent and notes about it: of a package first, else of a program."""
     for runner, option, package in (
         (("npx", "--yes"), "--package", how.npx),
         (("uvx",), "--from", how.uvx),

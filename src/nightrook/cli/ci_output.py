@@ -15,7 +15,7 @@ _INSIDE_A_RUN = "ROOK_RUN_DIR"
 
 
 class CiOutput:
-    """What is written for the CI service; nothing where there is none.
+    """The output for the CI service; nothing where there is none.
 
     `lively` is whether lines for people go to standard output: only then they are grouped. With
     `quiet`, a success has no annotations.
@@ -29,7 +29,7 @@ class CiOutput:
 
     @property
     def is_used(self) -> bool:
-        """Whether there is a service to write for."""
+        """True if a CI service runs this process."""
         return self._writer is not None
 
     def open_group(self, title: str) -> None:

@@ -1,4 +1,4 @@
-"""What is done once when a run, a loop or a batch has ended."""
+"""The actions at the end of a run, a loop or a batch: --on-end, --notify, desktop, CI."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from nightrook.model.safe import safe, safe_line
 
 
 class EndActions:
-    """What the options ask for at the end; none of it changes the exit code.
+    """The actions that the options ask for at the end; none of them changes the exit code.
 
     A rook that a command of `--on-end` calls runs no command and sends no message.
     """
@@ -81,7 +81,7 @@ class EndActions:
             _warn(problem)
 
     def _is_on_desktop(self) -> bool:
-        """Whether a person at a terminal has waited long enough."""
+        """True if a person at a terminal has waited long enough."""
         if self._desktop_after is None or time.monotonic() - self._started < self._desktop_after:
             return False
         return look_of(sys.stderr, os.environ).terminal

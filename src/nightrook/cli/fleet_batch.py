@@ -26,7 +26,7 @@ from nightrook.store.home import home_folder
 async def on_fleet(
     queue: FolderQueue, terms: BatchTerms, options: BatchOptions
 ) -> AsyncIterator[Callable[[RunOptions], TaskRun]]:
-    """What starts the runs of a batch on a fleet, while the block lasts.
+    """Yield the function that starts the runs of a batch on a fleet.
 
     With `--repo`, the repositories are sent before the first task starts, so that what cannot be
     sent ends the batch before it has spent anything. What did not come back is reported at the end.
@@ -57,7 +57,7 @@ class _Starter:
         self, fleet: Fleet, repositories: Repositories | None, budget: str | None, jobs: int
     ) -> None:
         self.notes: list[tuple[str, str]] = []
-        """What of the repository of a run did not come back."""
+        """Notes on parts of a run's repository that did not come back."""
         self._fleet = fleet
         self._repositories = repositories
         self._budget = budget
@@ -90,7 +90,7 @@ class TaskAttempts:
 
     @property
     def state(self) -> RunState:
-        """What is known of it so far."""
+        """Its state so far."""
         return self._run.state
 
     async def __aenter__(self) -> Self:

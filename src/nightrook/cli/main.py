@@ -56,7 +56,7 @@ COMMANDS = {
     "web": "Show runs live in the browser, and answer agents there.",
     "worker": "Take jobs of a fleet on this machine.",
 }
-"""What each command does; it is `command` in the module of its name, in `commands`."""
+"""The commands; each is `command` in the module of its name in `commands`."""
 
 
 class _Commands(click.Group):

@@ -1,4 +1,4 @@
-"""What a run or a loop changed, wherever it worked: on another machine or in a worktree."""
+"""The change that a run or a loop made on another machine or in a worktree."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ from nightrook.store.run_folder import RunFolder
 
 
 class RunChange(NamedTuple):
-    """What a run or a loop changed."""
+    """A change, and the repository to compare it with."""
 
     name: str
     prompt: str | None
@@ -88,7 +88,7 @@ def _here(home: Repository) -> Repository:
 
 
 def _is_linked(home: Repository) -> bool:
-    """Whether a checkout is a worktree that was added, such as the one that the run worked in."""
+    """True for a worktree that was added, such as the one that the run worked in."""
     return home.git_dir != home.common_dir
 
 

@@ -208,7 +208,7 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
 
 
 def progress(run: Row) -> str:
-    """How long a run has run and what it has cost: `running · 1m 30s · ~$0.01 so far`."""
+    """The time and cost of a run so far: `running · 1m 30s · ~$0.01 so far`."""
     parts = ["running", duration(run.seconds)]
     if run.spent.usd is not None:
         parts.append(f"{price(run.spent)} so far")

@@ -1,4 +1,4 @@
-"""What `rook` alone prints on a terminal: what to try first."""
+"""The page of `rook` alone on a terminal: first steps."""
 
 import shutil
 
@@ -11,7 +11,7 @@ _PROMPT = '"Fix the failing tests"'
 
 
 def first_steps() -> str:
-    """What to try first, for a user who typed only `rook`."""
+    """The first steps for a user who typed only `rook`."""
     here = [agent for agent in map(agents.agent, agents.NAMES) if _is_installed(agent)]
     steps = [
         ("rook demo", "see rook work: no key, no network"),

@@ -1,4 +1,4 @@
-"""What the last lines of a run name beside how it ended: how to resume, log in or install."""
+"""Facts in the last lines of a run: its name, and how to resume, log in or install."""
 
 import shlex
 import time
@@ -20,7 +20,7 @@ from nightrook.story.story import Story
 
 
 def about_run(story: Story, ending: Ending[Outcome]) -> AboutRun:
-    """What the last lines of a run name beside how it ended."""
+    """Facts in the last lines of a run next to its ending."""
     state, agent, folder = story.state, story.agent, story.folder
     info = folder.info() if folder else None
     unstarted_pipe = ending.status == "not_started" and info is not None and info.piped

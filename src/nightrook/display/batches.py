@@ -32,14 +32,14 @@ class RunningTask(NamedTuple):
 
 
 class ResultLines:
-    """How tasks ended, one line each, in columns that fit all tasks of the batch."""
+    """The ends of tasks, one line each, in columns that fit all tasks of the batch."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         widths = (cells_of(safe_line(id)) for id in ids)
         self._id_width = max((width for width in widths if width <= _WIDEST_ID), default=0)
 
     def line(self, result: BatchResult) -> str:
-        """How a task ended."""
+        """The line about the end of a task."""
         ran = result.status != "not_started"
         cost = price(Money(result.spent_usd, result.cost_source)) if ran else ""
         id = _padded(f"{safe_line(result.id)}:", self._id_width + 1)
@@ -82,7 +82,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def spent_line(batch: Batch) -> str:
-    """What all tasks of a batch have spent."""
+    """The cost of all tasks of a batch."""
     if not batch.has_started and not batch.spent_usd:
         return "nothing spent"
     if batch.unknown_costs and not batch.spent_usd:

@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, and how to cut it to a width: never wider than measured.
+"""The width of text on a terminal, and cutting it to a width: never wider than measured.
 
 Not rich.cells, which takes 3 (emoji) to 20 (ASCII) times as long to measure or cut a line, and
 counts joined emoji and flags as 2 columns, where many terminals draw 4 or 6.
@@ -25,7 +25,7 @@ _DOTS = "…"
 
 
 def width(text: str) -> int:
-    """How many columns text takes at most; text that is joined may take fewer."""
+    """The most columns that text takes; text that is joined may take fewer."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
@@ -78,7 +78,7 @@ def rows(text: str, most: int) -> list[str]:
 
 
 def _most_characters(text: str, most: int) -> int:
-    """How many characters of text fit into so many columns, at least one."""
+    """The number of characters that fit into so many columns, at least one."""
     if text.isascii():
         return min(len(text), most)
     room, at = most, 0

@@ -1,4 +1,4 @@
-"""What an output can show: a terminal or plain lines, its size, colours and links.
+"""The capabilities of an output: terminal or plain lines, size, colours and links.
 
 The colours and links are written by hand: they are the only escape sequences that come from lines.
 """
@@ -89,18 +89,18 @@ _VTE_WITH_PROGRESS = 7900
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """How things are shown on one output."""
+    """The capabilities of one output."""
 
     terminal: bool = False
-    """Whether a person watches: lines fit its width, and there is a status line."""
+    """True if a person watches: lines fit its width, and there is a status line."""
 
     colour: bool = False
     links: bool = False
     progress: bool = False
-    """Whether the terminal has a progress indicator (OSC 9;4)."""
+    """True for a terminal with a progress indicator (OSC 9;4)."""
 
     def paint(self) -> Paint:
-        """What colours text on this output."""
+        """The colours and links of this output."""
         return Paint(colour=self.colour, links=self.links, host=platform.node())
 
 
@@ -127,7 +127,7 @@ def columns(out: TextIO) -> int:
 
 
 def height(out: TextIO) -> int:
-    """How many lines a terminal has now; 24 if it is not known."""
+    """The current height of a terminal; 24 if it is not known."""
     return _size(out).lines or _DEFAULT_SIZE.lines
 
 
@@ -155,7 +155,7 @@ def _colour(environ: Mapping[str, str], *, able: bool) -> bool:
 
 
 def _shows_progress(environ: Mapping[str, str]) -> bool:
-    """Whether OSC 9;4 is known to be shown; on others it would be a notification."""
+    """True for terminals known to show OSC 9;4; on others it would be a notification."""
     if "WT_SESSION" in environ or environ.get("ConEmuANSI") == "ON":
         return True
     if environ.get("TERM_PROGRAM") in _PROGRESS_PROGRAMS:

@@ -32,7 +32,7 @@ def chosen(question: Question, text: str) -> str | None:
 
 
 def outcome(about: About, decision: Decision) -> str:
-    """What was decided, in a few words."""
+    """The decision in a few words."""
     if not decision.allow:
         by_whom = {"timeout": "no: not answered in time", "nobody": "no: nobody is there to ask"}
         why = f"no: {safe_line(decision.reason)}" if decision.reason else "no"
@@ -47,7 +47,7 @@ def outcome(about: About, decision: Decision) -> str:
 
 
 def closed_elsewhere(about: About, closed: ClosedQuestion | None) -> str:
-    """What another process decided, and where; or that the agent no longer asks."""
+    """The decision of another process, and where it was made; or that the agent no longer asks."""
     if closed is None or closed.decision is None:
         return "no longer asked"
     words, through = outcome(about, closed.decision), closed.decision.through

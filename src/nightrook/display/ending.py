@@ -26,7 +26,7 @@ _LONGEST_RULE = 120  # longer ones are not worth typing
 
 
 Shown = Literal["nothing", "lines", "everything"]
-"""How much of a run is above its last lines, as `rook show` or `rook show --full` shows it."""
+"""The part of a run above its last lines, as `rook show` or `rook show --full` shows it."""
 
 
 class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     """How much of it is above these lines: that is not advised again."""
 
     resets_in_s: float | None = None
-    """How long until the provider's limit resets."""
+    """The time until the provider's limit resets."""
 
     resumable: bool = False
     install: str | None = None
@@ -89,7 +89,7 @@ def summary(ending: Ending[Outcome], about: AboutRun, state: RunState, paint: Pa
 
 
 def warnings(ending: Ending[Outcome]) -> list[str]:
-    """What a person should know about the end beside the status, each in one sentence."""
+    """Facts about the end that the status doesn't say, each in one sentence."""
     found, facts = [], ending.facts
     if facts.has_whole_result and facts.person.stopped_for in ("interrupted", "timed_out"):
         stopped = Verdict.of(facts.person.stopped_for, facts).sentence
@@ -105,7 +105,7 @@ def warnings(ending: Ending[Outcome]) -> list[str]:
 
 
 def losses(ending: Ending[Outcome]) -> list[str]:
-    """What of a run is lost, each in one sentence."""
+    """The lost parts of a run, each in one sentence."""
     found, facts = [], ending.facts
     if facts.recorder.lost_bytes is None:
         found.append("the recorder died: output that it had not saved yet is lost")
@@ -184,7 +184,7 @@ def _kinds(state: RunState) -> str:
 
 
 def next_steps(ending: Ending[Outcome], about: AboutRun, state: RunState) -> list[Step]:
-    """What to do next, the most useful first."""
+    """The next steps, the most useful first."""
     return [step for step in _next_steps(ending, about, state) if step is not None]
 
 
@@ -233,7 +233,7 @@ def _next_steps(ending: Ending[Outcome], about: AboutRun, state: RunState) -> It
 
 
 def _worktree(about: AboutRun) -> Iterator[str]:
-    """Where the work is, and how to keep it or to remove it."""
+    """The folder of the work, and how to keep it or to remove it."""
     if about.worktree is None:
         return
     path, branch = shlex.quote(safe_line(about.worktree)), shlex.quote(about.branch)
@@ -253,7 +253,7 @@ def _how_much_is_saved(ending: Ending[Outcome]) -> str:
 
 
 def how_to_install(own_agent: str | None, install: str | None) -> Iterator[str]:
-    """What to do about a missing program of an agent: the user's own, or a known one."""
+    """The steps for a missing program of an agent: the user's own, or a known one."""
     if own_agent is not None:
         yield f"correct its command: [agents.{safe_line(own_agent)}] in rook.toml"
     elif install is not None:

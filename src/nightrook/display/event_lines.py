@@ -40,7 +40,7 @@ from nightrook.model.snapshot import Retry, RunningTool, Snapshot
 from nightrook.model.text import cut, first_line, from_home, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
-"""What a line is about; it decides the colour of the line's head."""
+"""The subject of a line; it decides the colour of the line's head."""
 
 _LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
 _LONGEST_OTHER = 60
@@ -126,7 +126,7 @@ def text(said: str) -> Line:
 
 
 def whole_text(said: str) -> Iterator[Line]:
-    """All of an agent's text, in quotes.
+    """The agent's whole text in quotes.
 
     Lines after the first are indented further than anything else, so that none can pass for
     something that a display wrote.
@@ -142,7 +142,7 @@ def whole_text(said: str) -> Iterator[Line]:
 
 
 def is_shown_whole(said: str) -> bool:
-    """Whether the line that shows a text shows all of it."""
+    """True if the line of a text shows all of it."""
     return len(said.strip()) <= _LONGEST_TEXT and "\n" not in said.strip()
 
 
@@ -164,7 +164,7 @@ def failed(finished: ToolFinished, *aside: str) -> Line:
 
 
 def cancelled(finished: ToolFinished, known: Call | None) -> Line:
-    """That a tool call was cancelled."""
+    """The words for a cancelled tool call."""
     return Line("error", f"CANCELLED: {known.words if known else finished.name or 'a tool'}")
 
 
@@ -176,22 +176,22 @@ def output(finished: ToolFinished, *aside: str) -> Line | None:
 
 
 def changed(counted: str) -> Line:
-    """How many lines an edit changed."""
+    """The number of lines that an edit changed."""
     return Line("output", f"  {counted}")
 
 
 def only_took(duration: str) -> Line:
-    """How long a call took that returned nothing."""
+    """The duration of a call that returned nothing."""
     return Line("output", f"  took {duration}")
 
 
 def cut_off(known: Call) -> Line:
-    """That the stream ended before a tool call did."""
+    """The words for a tool call that the stream did not see end."""
     return Line("error", f"CUT OFF: {known.words}")
 
 
 def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str | None:
-    """How long a call took; None if that is unknown or too short to show."""
+    """The duration of a call; None if it is unknown or too short to show."""
     seconds = None if known is None else elapsed_s(known.at, at)
     if seconds is None or seconds < shortest:
         return None
@@ -199,7 +199,7 @@ def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str 
 
 
 def denied(event: PermissionDenied, known: Call | None, *, by_person: bool = False) -> Line:
-    """That a tool call was not permitted, and the rule or permission that would allow it.
+    """The words for a denied tool call, and the rule or permission that would allow it.
 
     A person who said no needs no advice on how to allow it.
     """
@@ -212,7 +212,7 @@ def denied(event: PermissionDenied, known: Call | None, *, by_person: bool = Fal
 
 
 def is_permission(fix: str) -> bool:
-    """Whether a denied call would be allowed by a permission, not by a rule."""
+    """True for a denied call that a permission would allow, not a rule."""
     return fix in (PERMIT_EDITS, PERMIT_ALL)
 
 
@@ -227,7 +227,7 @@ def error(event: Error) -> Line:
 
 
 def ending(ended: TurnFinished, cost: Callable[[], Money]) -> Line:
-    """How a turn ended and what it cost; `cost` returns what is known of that beside its event."""
+    """The end and the cost of a turn; `cost` returns the cost that is known without its event."""
     if not ended.ok:
         return Line("error", f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}")
     known = cost()
@@ -278,14 +278,14 @@ def details(record: Record, *, verbose: bool) -> Iterator[Line]:
 
 
 def _matters(event: Event) -> bool:
-    """Whether a detail is shown without --verbose, too: without it a run would seem to hang."""
+    """True for a detail that is shown without --verbose, too: the run would seem to hang."""
     if isinstance(event, LimitReported):
         return event.status not in ("allowed", None)
     return isinstance(event, _ALWAYS_SHOWN)
 
 
 def retry(event: Retrying | Retry) -> Line:
-    """That a call to the model failed and is tried again."""
+    """The words for a call to the model that failed and is tried again."""
     words = (event.reason or "a call failed").replace("_", " ")
     status = "" if event.status is None else f" ({event.status})"
     attempt = "" if event.attempt is None else f", attempt {event.attempt}"
@@ -295,7 +295,7 @@ def retry(event: Retrying | Retry) -> Line:
 
 
 def limit(event: LimitReported) -> Line:
-    """How much of a provider's limit is used."""
+    """The used part of a provider's limit."""
     used = "" if event.used is None else f", {event.used:.0%} used"
     window = (event.window or "the limit").replace("_", " ")
     return Line("note", "LIMIT", f": {window}: {event.status or 'reported'}{used}")
@@ -326,7 +326,7 @@ class EndedCall(NamedTuple):
         return numbers.changed_in_all([(each.added, each.removed) for each in self.changes])
 
     def took(self, shortest: float) -> str:
-        """How long it took; empty if that is unknown or shorter than so many seconds."""
+        """Its duration; empty if that is unknown or shorter than so many seconds."""
         return took(self.call, self.at, shortest=shortest) or ""
 
 
@@ -345,7 +345,7 @@ class Calls:
 
     @property
     def is_holding(self) -> bool:
-        """Whether an edit is held back."""
+        """True while an edit is held back."""
         return self._held is not None
 
     def start(self, event: ToolStarted, at: float | None, cwd: str | None) -> Call:
@@ -406,7 +406,7 @@ class ShownTexts:
             yield text(said)
 
     def include(self, answer: str, texts: Sequence[str]) -> bool:
-        """Whether an answer was shown whole; without one of its own it is all texts together."""
+        """True for an answer that was shown whole; without its own it is all texts together."""
         return answer.strip() == self._last or (self._all_whole and answer == "".join(texts))
 
 
@@ -431,11 +431,11 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """When it was started; without it, the first record counts."""
 
     reports_starts: bool = True
-    """Whether the agent reports calls when they begin, not only when they have ended."""
+    """True if the agent reports calls when they begin, not only when they have ended."""
 
     snapshot: Callable[[], Snapshot] = Snapshot
     redact: Callable[[str], str] = _unchanged
-    """What takes the secrets out of text that is divided into several lines."""
+    """Redacts text that is divided into several lines."""
 
     denied_by_person: Callable[[], frozenset[str]] = frozenset
     """Returns the ids of the calls to which a person said no."""
@@ -446,18 +446,18 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
         return self.snapshot().model
 
     def cost(self) -> Money:
-        """What the run cost so far."""
+        """The cost of the run so far."""
         return self.snapshot().cost
 
     def is_by_person(self, denial: PermissionDenied) -> bool:
-        """Whether a person said no to a call."""
+        """True for a call that a person denied."""
         # guards: denied-by-person-live
         return denial.tool_id is not None and denial.tool_id in self.denied_by_person()
 
     def heading(
         self, session: SessionStarted, agent: str, *, cwd: str | None, home: str | None
     ) -> str:
-        """What runs: agent, version, model, folder and the run's name, as far as known."""
+        """The head of a run: agent, version, model, folder and the run's name, as far as known."""
         parts = (
             f"{agent} {session.version}" if session.version else agent,
             session.model or self.model,

@@ -213,7 +213,7 @@ def ceilings(most: Ceilings) -> str:
 
 
 def ending(end: LoopEnd, reason: str, paint: Paint) -> str:
-    """How a loop ended, and why."""
+    """The end of a loop, with its reason."""
     if end == "interrupted" and reason.startswith(end):  # it says so itself
         return paint("bad", _reason(reason))
     style = "good" if end == "done" else "bad"
@@ -233,7 +233,7 @@ def iteration_status(attempt: Attempt) -> tuple[str, str]:
 
 
 def check_status(attempt: Attempt) -> tuple[str, str]:
-    """Whether the checks of an iteration passed, in a word or two, and the style of it."""
+    """The result of an iteration's checks in a word or two, and its style."""
     failed = [check for check in attempt.checks if not check.ok]
     if not failed:
         return ("passed", "good") if attempt.checks else ("", "aside")
@@ -248,12 +248,12 @@ def check_status(attempt: Attempt) -> tuple[str, str]:
 
 
 def worktree(path: str, branch: str) -> str:
-    """Where a loop works that has a worktree of its own."""
+    """The worktree of a loop that works in one of its own."""
     return f"in the worktree {safe_line(path)} · branch {branch}"
 
 
 def changes(files: int, added: int | None, removed: int | None) -> str:
-    """How many files changed, and by how many lines."""
+    """The number of changed files and lines."""
     return f"{count(files, 'file')} {changed_lines(added, removed)}".rstrip()
 
 
@@ -314,7 +314,7 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(cell for name, cell in pairs if has_checks or name != "CHECK")
 
     def activity(self, paint: Paint) -> str:
-        """What it does now, and how to watch or stop it; or how it ended."""
+        """Its current step, and how to watch or stop it; or its end."""
         assert self.state is not None
         if self.state.end is not None and not self.is_running:
             return ending(self.state.end, self.state.reason, paint)
@@ -331,7 +331,7 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
         return f"running · {stop}"
 
     def resume_hints(self) -> Iterator[str]:
-        """How to resume it, if it has stopped and can be resumed."""
+        """The commands that resume it, if it has stopped and can be resumed."""
         if self.state is not None and not self.is_running:
             yield from resume_hints(self.name, self.plan, self.state)
 
@@ -400,7 +400,7 @@ def total(state: LoopState, *, now: float, current: CurrentRun | None = None) ->
 
 
 def resume_hints(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
-    """How to resume a loop that has stopped, if it can be resumed."""
+    """The commands that resume a loop that has stopped, if it can be resumed."""
     command = f"resume:  {suggested('loop', '--resume', name)}"
     if state.can_resume:
         yield command

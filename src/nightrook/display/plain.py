@@ -82,7 +82,7 @@ class PlainLines:
                 yield self._render(line)
 
     def head(self, record: Record) -> str | None:
-        """What runs, once the agent has said so: a line for stderr."""
+        """A line for stderr about the agent, once the agent has introduced itself."""
         event = record.event
         if self._has_head or not isinstance(event, SessionStarted):
             return None
@@ -132,7 +132,7 @@ class PlainLines:
             yield from self._succeeded(ended)
 
     def _succeeded(self, ended: EndedCall) -> Iterator[Line]:
-        """What a call returned and the lines that it changed; without --verbose only these."""
+        """The output of a call and the lines that it changed; without --verbose only these."""
         counted = ended.counted()
         took = ended.took(_SHORTEST_S) if self._verbose else ""
         line = event_lines.output(ended.finished) if self._verbose else None
@@ -212,7 +212,7 @@ class PlainDisplay:
         return self._lines.lines(record)
 
     def head(self, record: Record) -> str | None:
-        """What runs, once the agent has said so: a line for stderr."""
+        """A line for stderr about the agent, once the agent has introduced itself."""
         return self._lines.head(record)
 
     def tick(self, now: float) -> None:

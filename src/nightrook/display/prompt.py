@@ -1,4 +1,4 @@
-"""What an agent asks the user, as pages of a screen: what is decided stands next to the keys.
+"""The agent's questions to the user, as pages of a screen: the subject stands next to the keys.
 
 `visible` shows blanks and hidden characters, since a user decides by every character of a text.
 `PromptRows` puts the agent's text behind our words or a bar, so that it cannot forge either.
@@ -66,7 +66,7 @@ def _characters(text: str) -> Iterator[str]:
 
 
 def _is_hidden(character: str, number: int, before: str, after: str, marks: int) -> bool:
-    """Whether a reader would not see a character, or not what it does to its neighbours."""
+    """True for a character that a reader would not see, or not its effect on its neighbours."""
     if character in _JOINERS:
         return number > 1 or not (_joins(before) and _joins(after))
     if character in _SELECTORS:
@@ -79,7 +79,7 @@ def _is_hidden(character: str, number: int, before: str, after: str, marks: int)
 
 
 def _joins(neighbour: str) -> bool:
-    """Whether a joiner next to this character belongs to a script or an emoji."""
+    """True if a joiner next to this character belongs to a script or an emoji."""
     return neighbour > "\x7f" and neighbour.isprintable() and neighbour not in _BLANK_LETTERS
 
 
@@ -111,7 +111,7 @@ class PromptRows:
         self._head_room = columns - width(self._name) - 2
         self._indent = " " * min(width(self._name) + 1, _WIDEST_MARGIN)
         self.room = max(columns - len(self._indent) - 1, _NARROWEST)
-        """How many columns there are beside the indentation."""
+        """The number of columns after the indentation."""
 
     def head(self, words: str, tool: str = "", page: str = "") -> str:
         """The first row: our words, the agent's name for a tool, and the number of the page."""
@@ -126,7 +126,7 @@ class PromptRows:
         return f"{prefix} {strong}{tool}{paint('aside', suffix)}"
 
     def head_cuts(self, words: str, tool: str) -> bool:
-        """Whether the first row of a page has no room for all of the name of a tool."""
+        """True if the first row of a page has no room for the whole name of a tool."""
         return width(f"{words}  {visible(tool)} · 100/100") > self._head_room
 
     def own(self, words: str) -> list[str]:
@@ -225,14 +225,14 @@ class Size(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What is on the screen at once."""
+    """The rows that are on the screen at once."""
 
     lines: tuple[str, ...]
     keys: tuple[str, ...]
     """The lines below, which list the keys."""
 
     decides: bool = True
-    """Whether it may be allowed or answered here: all of it has been on the screen."""
+    """True once all of it has been on the screen: it may be allowed or answered here."""
 
 
 class _Sheet(NamedTuple):
@@ -248,7 +248,7 @@ class _Sheet(NamedTuple):
     """The rows, whole, of what the remarks or the keys show only in part."""
 
     left: int
-    """How many rows the subject may take."""
+    """The number of rows for the subject."""
 
 
 class Prompt:
@@ -276,7 +276,7 @@ class Prompt:
         self._paint = paint or Paint()
 
     def rows(self, size: Size) -> PromptRows:
-        """What makes the rows of this prompt on a screen."""
+        """The function that makes the rows of this prompt on a screen."""
         return PromptRows(self._agent, size.columns, self._paint)
 
     def pages(self, size: Size) -> list[Page]:
@@ -353,7 +353,7 @@ class Prompt:
             yield Page((head, *lines), self._keys(rows, allow=decides, more=True), decides)
 
     def _title(self) -> tuple[str, str]:
-        """What the agent wants, in our words, and its name for the tool."""
+        """The request in our words, and the agent's name for the tool."""
         ask = self._ask
         if ask.about == "plan":
             return ("has a plan:" if ask.detail else "wants to continue with its plan"), ""
@@ -372,7 +372,7 @@ class Prompt:
             yield from rows.own(_UNKNOWN)
 
     def _remarks(self) -> Iterator[tuple[str, str, str]]:
-        """What else decides, then the agent's words about it, each with a style and our label."""
+        """Other decisive inputs, then the agent's words about them, with a style and our label."""
         ask = self._ask
         if ask.kind == "execute":
             yield "text", "in ", self._folder(ask.cwd or self._cwd)
@@ -400,7 +400,7 @@ class Prompt:
         return rows.keys([*keys, *self._until("no")])
 
     def _scope(self) -> str:
-        """What `always` allows, if that is more than this call."""
+        """The rule that `always` allows, if that is more than this call."""
         ask = self._ask
         is_exact = ask.always in (None, f"{ask.name}({ask.title})")
         return visible(ask.scope or ("" if is_exact else ask.always or ""))

@@ -74,7 +74,7 @@ class Echo:
 
 
 def _is_in_front(terminal: int) -> bool:
-    """Whether the terminal is ours: changing it from the background would stop us."""
+    """True while the terminal is ours: changing it from the background would stop us."""
     try:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a search found, as lines for a terminal or a pipe."""
+"""Search hits as lines for a terminal or a pipe."""
 
 import shlex
 from collections.abc import Iterator, Sequence

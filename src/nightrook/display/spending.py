@@ -1,4 +1,4 @@
-"""Where a run's money went: by model, subagent and turn, and what the cache saved."""
+"""The spending of a run: by model, subagent and turn, and the cache's savings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _LEAST_USD = 0.00005  # less is not worth a line: it reads $0.0000
 
 
 class TurnUse(NamedTuple):
-    """What a turn used."""
+    """The use of a turn."""
 
     tokens: int
     cost: Money
@@ -29,7 +29,7 @@ class TurnUse(NamedTuple):
 
 
 def turn_uses(ledger: Ledger) -> list[TurnUse]:
-    """What each turn used, in their order; one that reported nothing used no tokens."""
+    """The use of each turn in order; one that reported nothing used no tokens."""
     native = ledger.native_turn_usd
     last = max((*ledger.by_turn, *native), default=-1)
     return [
@@ -87,7 +87,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def _cost(account: Account) -> str:
-    """What some messages cost; without a price, how many tokens they used."""
+    """The cost of some messages; without a price, their tokens."""
     if account.cost_usd is None:
         return f"{tokens(account.tokens.total)} tokens"
     return price(_money(account))
@@ -101,7 +101,7 @@ def _money(account: Account) -> Money:
 
 
 def _turns(ledger: Ledger) -> str:
-    """What each turn cost: the agent's own figure if it gave one."""
+    """The cost of each turn: the agent's own figure if it reported one."""
     native = ledger.native_turn_usd
     return _joined(
         [

@@ -31,7 +31,7 @@ def status_line(
     width: int,
     paint: Paint,
 ) -> str:
-    """What runs now, cut to a width, and as many figures beside it as there is room for.
+    """The current activity, cut to a width, and as many figures as there is room for.
 
     An agent that only reports calls that have ended (not `reports_starts`) may be inside one.
     """
@@ -57,7 +57,7 @@ def _since(shot: Snapshot) -> float | None:
 
 
 def activity(shot: Snapshot, cwd: str | None, *, reports_starts: bool = True) -> str:
-    """What runs now, in words."""
+    """The current activity in words."""
     match shot.activity:
         case "asking":
             return f"waiting for an answer: {_asked(shot, cwd)}"

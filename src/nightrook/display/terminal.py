@@ -130,7 +130,7 @@ class Layout:
         return " ".join(parts)
 
     def _depth(self, parent: str | None) -> int:
-        """How many subagents deep a call is."""
+        """The depth of a call in subagents."""
         depth, seen = 0, parent
         while seen is not None and depth < 8:
             depth += 1
@@ -192,7 +192,7 @@ class TerminalLines:
 
     @property
     def is_holding(self) -> bool:
-        """Whether an edit is held back until its lines are counted."""
+        """True while an edit is held back until its lines are counted."""
         return self._calls.is_holding
 
     def lines(self, record: Record) -> Iterator[str]:
@@ -343,7 +343,7 @@ class TerminalDisplay:
 
     @property
     def is_holding(self) -> bool:
-        """Whether an edit is held back until its lines are counted."""
+        """True while an edit is held back until its lines are counted."""
         return self._lines.is_holding
 
     def released(self) -> Iterator[str]:
@@ -356,7 +356,7 @@ class TerminalDisplay:
         self.frame(now)()
 
     def frame(self, now: float) -> Callable[[], None]:
-        """What draws the status line for this time, ready to be called by another thread."""
+        """A function that draws the status line for this time, for another thread to call."""
         shot = self._context.snapshot()
         return partial(self.screen.status, self._status(shot, now), self._signal(shot.plan))
 
@@ -389,7 +389,7 @@ class TerminalDisplay:
         )
 
     def _signal(self, plan: Plan) -> str:
-        """What shows in the terminal's tab how much of the plan is done, if there is one."""
+        """The sequence that shows the plan's progress in the terminal's tab, if there is one."""
         if not self._progress:
             return ""
         if not plan.total:

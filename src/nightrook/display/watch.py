@@ -1,4 +1,4 @@
-"""What `rook watch` shows: a table of everything that is active, and lines about each."""
+"""The table of `rook watch`, with everything that is active, and lines about each."""
 
 from collections.abc import Sequence
 
@@ -67,7 +67,7 @@ def first_line(row: Row, home: str | None = None) -> str:
 
 
 def prompt_line(row: Row, prompt: str, *, width: int | None, paint: Paint) -> str:
-    """What a person asked, on one line; whole words of it if there is a width."""
+    """The user's prompt on one line, cut to a width if there is one."""
     prefix = f"[{safe_line(row.label)}]"
     text = safe_line(f"> {one_line(prompt, _LONGEST_PROMPT)}")  # guards: watched-prompt-safe
     shown = text if width is None else fit(text, width - len(prefix) - 1)
@@ -136,7 +136,7 @@ def _style(rows: Sequence[Row], row: int, column: int, columns: int, now: float)
 
 
 def _total(rows: Sequence[Row], shown: int, now: float) -> str:
-    """How much is active, and what it cost together."""
+    """The number of active rows, and their cost together."""
     waiting = sum(row.is_waiting(now) for row in rows)
     parts = [f"{len(rows)} active" if rows else "nothing is active"]
     parts += [f"{waiting} waiting for you"] if waiting else []

@@ -40,7 +40,7 @@ _PATIENCE_S = 10.0
 
 
 class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an agent, in general and on this machine."""
+    """An agent: its adapter, and its program on this machine."""
 
     name: str
     speaks: str
@@ -51,7 +51,7 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None
     problem: str | None
     checked: bool | None
-    """Whether rook was tested with that version; None if the version is not known."""
+    """True if rook was tested with that version; None if the version is not known."""
 
     checked_versions: tuple[str, ...]
     evidence: str
@@ -59,10 +59,10 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     ways: tuple[Way, ...]
     runs: bool = True
-    """Whether rook can run it."""
+    """True for an agent that rook can run."""
 
     history: bool
-    """Whether `rook cost` counts the sessions that it keeps on disk."""
+    """True if `rook cost` counts the sessions that it keeps on disk."""
 
 
 class StoredAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,10 +72,10 @@ class StoredAgent(msgspec.Struct, frozen=True, kw_only=True):
     runs: bool = False
     history: bool = True
     folders: tuple[str, ...]
-    """Where its sessions are, below the user's home."""
+    """The folders of its sessions, below the user's home."""
 
     notes: tuple[str, ...]
-    """What it does not report."""
+    """Notes on figures that it does not report."""
 
 
 @click.command("agents", epilog=_EXAMPLES)
@@ -151,7 +151,7 @@ def _print_registry(options: AgentsOptions, path: str, names: Sequence[str]) -> 
 
 
 def _doubtful(known: Sequence[InstalledAgent], *, named: bool) -> list[InstalledAgent]:
-    """Those with a version that was not checked, and those you named that have none."""
+    """The agents with an unchecked version, and those named by the user without one."""
     return [
         agent
         for agent in known
@@ -268,7 +268,7 @@ REPORTED = {
 """The heading and the meaning of each capability; a narrow terminal shows only the first ones."""
 
 NATIVE = "native"
-"""What stands for the only way to run an agent: by its own stream."""
+"""Shown for an agent that is run only by its own stream."""
 
 _VERSION, _CHECKED, _REPORTS = range(1, 4)
 _MARKS: dict[Support, str] = {"yes": "yes", "partly": "~", "no": "no"}
@@ -320,7 +320,7 @@ def agent_details(agent: InstalledAgent, *, width: int | None) -> Iterator[str]:
 
 
 def system_details(weaknesses: Sequence[str], *, width: int | None) -> Iterator[str]:
-    """What rook cannot guarantee on this system, wrapped to the width."""
+    """The guarantees that are weaker on this system, wrapped to the width."""
     yield "WEAKER HERE THAN ON LINUX"
     yield from _list(weaknesses, width=width)
 
@@ -372,7 +372,7 @@ def _row(agent: InstalledAgent, shown: int) -> list[str]:
 
 
 def _needed(rows: Sequence[Sequence[str]], shown: int) -> int:
-    """How many columns the table takes."""
+    """The width of the table."""
     return max(map(cells.width, table(_head(shown), rows)))
 
 

@@ -158,7 +158,7 @@ def _loops() -> Iterator[Row]:
 
 
 def _asked(running: Sequence[Row]) -> Row:
-    """What a person chooses by its number."""
+    """Ask the user for one of them, by its number."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         names = ", ".join(each.name for each in running)
         raise NightrookError(f"{_counted(running)} are running: name one of {names}")
@@ -176,7 +176,7 @@ def _asked(running: Sequence[Row]) -> Row:
 
 
 def _counted(running: Sequence[Row]) -> str:
-    """How many are running of each kind: `2 runs and 1 loop`."""
+    """The number of each kind: `2 runs and 1 loop`."""
     numbers = Counter[str](each.kind for each in running)
     *most, last = (
         f"{numbers[kind]} {kind if numbers[kind] == 1 else plural}"

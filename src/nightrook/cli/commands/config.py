@@ -52,7 +52,7 @@ class _Row(msgspec.Struct, kw_only=True):
     source: str
     profile: str | None = None
     ignored: bool = False
-    """Whether rook ignores it because the user does not trust the project's file."""
+    """True if it is ignored because the user does not trust the project's file."""
 
     instead: Any = None
     """The value that applies if it is ignored."""

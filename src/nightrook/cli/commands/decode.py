@@ -105,7 +105,7 @@ class _Source:
                 yield chunk, None
 
     def _change(self) -> str | None:
-        """How the log of a run differs from what was recorded; None if it does not."""
+        """The difference between the log of a run and what was recorded; None if it is intact."""
         if self._run is not None:
             return changed_run(self._run.path)
         path = Path(self.file)
@@ -185,5 +185,5 @@ def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Whether bytes are not text; beside messages, NUL bytes are only noise."""
+    """True for bytes that are not text; between messages, NUL bytes are only noise."""
     return b"\0" in head and not any(line.startswith(b"{") for line in head.split(b"\n"))

@@ -70,7 +70,7 @@ def _make_history() -> None:
 
 
 def path_hint(program: str) -> str | None:
-    """How to call `rook` by its name in this shell; None if that works already."""
+    """The command that puts `rook` on PATH in this shell; None if it is there."""
     path = Path(program).absolute()
     if path.name != "rook" or shutil.which("rook") is not None:
         return None

@@ -131,7 +131,7 @@ def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:
 
 
 def _is_set(name: str) -> bool:
-    """Whether an option is on the command line or in the settings."""
+    """True for an option on the command line or in the settings."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
 
@@ -173,7 +173,7 @@ def _report(loop: Loop) -> Report:
 
 
 class LoopStart(msgspec.Struct, frozen=True, kw_only=True):
-    """How a loop in the background started: how it ended, if it is over already."""
+    """The start of a loop in the background, and its end, if it is over already."""
 
     end: LoopEnd | None = None
     reason: str = ""

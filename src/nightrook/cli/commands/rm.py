@@ -65,7 +65,7 @@ def command(options: RemoveOptions, names: Sequence[str]) -> None:
 
 
 def _named(names: Sequence[str]) -> list[Stored]:
-    """What names stand for, with its parts; an error if any of it cannot be removed."""
+    """The things named, with their parts; an error if any of them cannot be removed."""
     home = home_folder()
     chosen = removal.with_parts(home, [find(home, name) for name in names])
     for stored in chosen:
@@ -75,7 +75,7 @@ def _named(names: Sequence[str]) -> list[Stored]:
 
 
 def _chosen(options: RemoveOptions) -> list[Stored]:
-    """What all of the options together choose, newest first."""
+    """The things that all of the options together choose, newest first."""
     changes = {stored: stored.changed for stored in everything(home_folder())}
     newest = sorted(changes, key=lambda stored: -changes[stored])
     before = time.time() - (options.older_than or 0.0)
@@ -105,7 +105,7 @@ def _oldest(old: Sequence[Stored], total: int, max_size: int) -> list[Stored]:
 
 
 def _is_removable(stored: Stored) -> bool:
-    """Whether something can be removed now; if not, the reason is reported."""
+    """True for something that can be removed now; if it can't, the reason is printed."""
     why = _obstacle(stored)
     if why is not None:
         click.echo(f"[rook] not removed: {safe_line(why)}", err=True)
@@ -154,7 +154,7 @@ def _summary(chosen: Sequence[Stored]) -> str:
 
 
 def _counts(chosen: Sequence[Stored]) -> str:
-    """How many of each kind there are, such as `3 runs and 1 loop`; one by its name."""
+    """The number of each kind, such as `3 runs and 1 loop`; a single one by its name."""
     if len(chosen) == 1:
         return f"{chosen[0].kind} {chosen[0].name}"
     kinds = Counter(each.kind for each in chosen)

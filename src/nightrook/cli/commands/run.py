@@ -125,7 +125,7 @@ def _on_fleet(
 
 
 def _shipped(sink: str | None, starting: StartOptions) -> Alongside | None:
-    """What sends a run to a fleet while it lasts; None if that was not asked for."""
+    """The context that sends a run to a fleet while it lasts; None without --sink."""
     if sink is None:
         return None
     if starting.detach:
@@ -193,7 +193,7 @@ def _usual_permission(agent: str, options: RunOptions, *, watched: bool) -> Perm
 
 
 def _can_ask(agent: Agent, options: RunOptions) -> bool:
-    """Whether an agent can ask, in its usual way or in the one that was named."""
+    """True for an agent that can ask, in its usual way or in the one that was named."""
     task = Task(prompt="", args=tuple(agent_args()), stream=options.stream)
     way = agent.way(options.via or agent.usual_way(task))
     return agent.control is not None or (way is not None and way.asks)

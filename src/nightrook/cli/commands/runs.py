@@ -178,7 +178,7 @@ def _fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
 
 
 def _spent(row: Row) -> Money | None:
-    """What a run, loop or session has cost; None if it never started."""
+    """The cost of a run, loop or session; None if it never started."""
     return None if row.status == "not_started" and row.kind == "run" else row.spent
 
 

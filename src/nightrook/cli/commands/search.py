@@ -109,7 +109,7 @@ def _fill(index: SearchIndex, results: "Results") -> Progress:
 
 
 def _unknown_rest(index: SearchIndex) -> int:
-    """How many files are not indexed, if that ended before it was counted."""
+    """The number of files that are not indexed, if that ended before it was counted."""
     return len(changed_sources(index.connection, user_homes()))
 
 
@@ -143,7 +143,7 @@ class Results:
         self._shown: set[tuple[str, str]] = set()
         self._rounds = 0
         self.total = 0
-        """How many hits there are."""
+        """The number of hits."""
 
     def update(self) -> None:
         """Print the sessions that are found now and were not before."""

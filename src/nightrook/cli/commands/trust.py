@@ -76,7 +76,7 @@ def _trust(around: Surroundings, *, yes: bool) -> None:
 
 
 def _lines(found: Review) -> list[str]:
-    """What needs trust, each with its line in the file."""
+    """The settings that need trust, each with its line in the file."""
     lines = [f"{found.file.path} loosens:"]
     for each in found.settings:
         profile = f"[profile.{each.profile}] " if each.profile else ""

@@ -94,13 +94,13 @@ def command(options: WatchOptions) -> None:
 
 
 class _Waiting:
-    """Which sessions and runs wait for a person."""
+    """The sessions and runs that wait for a person."""
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] = set()
 
     def new(self, rows: Iterable[Row]) -> list[Row]:
-        """Those that did not wait at the last call."""
+        """Return those that did not wait at the last call."""
         now = time.time()
         waiting = {(row.kind, row.name): row for row in rows if row.is_waiting(now)}
         new = [row for key, row in waiting.items() if key not in self._known]
@@ -313,5 +313,5 @@ def _say_how(changes: FileChanges, view: WatchView | JsonWatchView) -> None:
 
 
 def _is_in(row: Row, project: str) -> bool:
-    """Whether a session or run is in a folder, which may be the last part of a path."""
+    """True for a session or run in a folder, which may be the last part of a path."""
     return is_below(row.project, project) or is_project(row.project, project)

@@ -1,4 +1,4 @@
-"""What a shell offers for a word: agents, runs and the like. Shells ask often, so it is quick."""
+"""Candidates for a word: agents, runs and the like. Shells ask often, so this is quick."""
 
 import json
 import os
@@ -58,26 +58,26 @@ def batches() -> Iterator[Candidate]:
 
 
 def resumable() -> Iterator[Candidate]:
-    """What can be resumed: the newest run of this folder, or any other."""
+    """Runs that can be resumed, and `last`, the newest of this folder."""
     yield "last", "the newest run in this folder"
     yield from runs()
 
 
 def shown() -> Iterator[Candidate]:
-    """What can be shown: runs, loops, batches and the sessions of agents."""
+    """Names for `rook show`: runs, loops, batches and the sessions of agents."""
     yield from stored()
     yield from sessions()
 
 
 def stored() -> Iterator[Candidate]:
-    """What can be removed: runs, loops and batches."""
+    """Names for `rook rm`: runs, loops and batches."""
     yield from runs()
     yield from loops()
     yield from batches()
 
 
 def changed() -> Iterator[Candidate]:
-    """What can be compared and applied: runs and loops."""
+    """Names for `rook diff` and `rook apply`: runs and loops."""
     yield from runs()
     yield from loops()
 
@@ -103,7 +103,7 @@ def sessions() -> Iterator[Candidate]:
 
 
 def running() -> Iterator[Candidate]:
-    """What can be stopped: the runs, loops and batches that a process runs."""
+    """Names for `rook stop`: the runs, loops and batches that a process runs."""
     for folder in _newest(RUNS):
         if not (folder / VERDICT).exists() and _is_running(folder):
             yield folder.name, _prompt_of(folder / INFO)
@@ -125,14 +125,14 @@ def _newest(kind: str) -> list[Path]:
 
 
 def _is_running(folder: Path) -> bool:
-    """Whether a run without a verdict is running; it may have been killed."""
+    """True if a run without a verdict is running; it may have been killed."""
     info = _loaded(folder / INFO)
     pid, ticks = info.get("recorder_pid"), info.get("recorder_ticks")
     return isinstance(pid, int) and is_same_process(pid, ticks if isinstance(ticks, int) else None)
 
 
 def _is_locked(folder: Path) -> bool:
-    """Whether a process runs a loop or a batch."""
+    """True if a process runs a loop or a batch."""
     try:
         with Folder.kept(folder) as opened:
             return is_locked(opened, LOCK)

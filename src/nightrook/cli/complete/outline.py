@@ -22,10 +22,10 @@ _ASKED = frozenset(
         *("resumable", "running", "runs", "sessions", "shown", "stored", "ways"),
     )
 )
-"""What is looked up at the time of completion."""
+"""Values that are looked up at the time of completion."""
 
 _LISTS = ("cost_keys",)
-"""What can be given several times, separated by commas."""
+"""Values that can be given several times, separated by commas."""
 
 
 def command(name: str) -> click.Command | None:

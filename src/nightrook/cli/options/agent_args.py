@@ -34,7 +34,7 @@ class AgentArgs(GroupedCommand):
 
 
 def agent_args() -> list[str]:
-    """What followed `--` on the command line."""
+    """The words after `--` on the command line."""
     words: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
     return words
 

@@ -31,7 +31,7 @@ class TableOption(click.Option):
 
     @property
     def completes(self) -> Completion | None:
-        """What a shell offers as its value."""
+        """The kind of value that a shell completes."""
         return self.row.flag.completes
 
     def get_help_extra(self, ctx: click.Context) -> Any:

@@ -27,7 +27,7 @@ class GivenPrompt(NamedTuple):
 
 
 class PipedStdin:
-    """What is piped to rook: decides whether to wait for it, and reports what came too late."""
+    """Input piped to rook: decides whether to wait for it, and reports a loss."""
 
     def __init__(self, mode: StdinMode, *, quiet: bool = False) -> None:
         self._mode = mode

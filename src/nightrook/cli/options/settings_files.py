@@ -1,4 +1,4 @@
-"""Where the command line looks for settings."""
+"""The places in which the command line looks for settings."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from nightrook.config.files import Surroundings, user_folder
 
 
 def surroundings() -> Surroundings:
-    """Where to look for settings from the current folder."""
+    """The places of settings, from the current folder."""
     try:
         cwd = Path.cwd()
     except FileNotFoundError:  # the folder is gone; commands that need it report that

@@ -60,5 +60,5 @@ def display_on(
 
 
 def reports_starts(agent: str | None) -> bool:
-    """Whether an agent reports calls when they begin, not only when they have ended."""
+    """True for an agent that reports calls when they begin, not only when they have ended."""
     return agent is None or agents.agent(agent).capabilities.calls != "no"

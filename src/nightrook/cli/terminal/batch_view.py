@@ -108,7 +108,7 @@ def _spent(batch: ListedBatch) -> str:
 
 
 def batch_cost(batch: ListedBatch) -> str:
-    """What a batch has cost; empty if none of its tasks has started."""
+    """The cost of a batch; empty if none of its tasks has started."""
     if not batch.spent_usd and not any(task.has_started for task in batch.tasks):
         return ""
     if batch.spent_usd is None:

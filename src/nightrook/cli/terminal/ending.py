@@ -111,7 +111,7 @@ def print_end(view_options: ViewOptions, story: Story) -> None:
 
 
 def install_hints(run: str | None) -> Iterator[str]:
-    """How to install the agent of a saved run, if the run could not start without it."""
+    """Yield the lines that help to install the agent of a run that could not start without it."""
     from nightrook.store.list import find_run  # only for a run of a loop or batch
 
     try:

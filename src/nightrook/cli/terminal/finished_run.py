@@ -60,7 +60,7 @@ def say_end(story: Story, *, shown: Shown = "nothing") -> None:
 def ending_lines(
     story: Story, paint: Paint, *, shown: Shown, home: str | None = None
 ) -> Iterator[str]:
-    """How a run ended, what to do next, and where its answer is.
+    """The last lines about a run: its end, the next step, and the file of its answer.
 
     `shown` is how much of the run is above these lines.
     """

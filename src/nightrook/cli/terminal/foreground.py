@@ -33,12 +33,12 @@ from nightrook.store.home import home_folder, space_problem
 
 
 def is_watched(view_options: ViewOptions) -> bool:
-    """Whether a status line shows what the agent does before a message of it is complete."""
+    """True if a status line shows the agent's work before a message is complete."""
     return view_options.lively and look_of(sys.stdout, os.environ).terminal
 
 
 Alongside = Callable[[Run], AbstractAsyncContextManager[None]]
-"""What happens while a run lasts."""
+"""A context that lasts as long as a run."""
 
 
 def watch(
@@ -123,7 +123,7 @@ def _ask_here(run: Run, turns: Turns) -> None:
 
 
 def warnings(run: Run) -> list[str]:
-    """What to warn of before a run starts: what rook cannot promise for it here."""
+    """The warnings before a run starts: promises that rook cannot keep for it here."""
     late = late_limits(run.agent, run.options, via=run.via)
     home = Path(run.options.home) if run.options.home else home_folder()
     unpermitted = missing_permission(run.agent, run.options)
@@ -132,7 +132,7 @@ def warnings(run: Run) -> list[str]:
 
 
 def _unasked(run: Run) -> Iterator[str]:
-    """Who cannot be asked, of those who could answer what the agent asks."""
+    """Warnings that nobody, or only this terminal, can answer the agent's questions."""
     if run.others.problem is not None:
         yield f"only this terminal can answer what the agent asks: {run.others.problem}"
     if run.asks and run.on_permission is None and not run.others.are_there():

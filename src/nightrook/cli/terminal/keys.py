@@ -18,7 +18,7 @@ from nightrook.display.prompt import Size
 from nightrook.model.safe import safe_line
 
 QUIET_S = 0.5
-"""How long keys are ignored after a page has appeared: they were meant for something else."""
+"""Keys are ignored for so long after a page has appeared: they were meant for something else."""
 
 _FRONT_S = 0.2  # between two looks whether we are in the foreground
 _USUAL_SIZE = Size(80, 24)
@@ -42,7 +42,7 @@ def terminal_path() -> str | None:
 
 
 def terminal_look(path: str) -> Look:
-    """What the terminal of that path can show."""
+    """The capabilities of the terminal of that path."""
     try:
         with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w") as terminal:
             return look_of(terminal, os.environ)
@@ -64,7 +64,7 @@ def terminal_size(path: str) -> Size:
 
 
 class View(NamedTuple):
-    """What a user answers: text, and below it the keys, which appear when they work."""
+    """A question on the screen: text, and below it the keys, which appear when they work."""
 
     text: str
     keys: str = ""
@@ -160,7 +160,7 @@ class Keys:
         await self.say("\n")
 
     async def _chunk(self) -> str | None:
-        """What was typed, or None after the view had to be shown again."""
+        """The text typed, or None after the view had to be shown again."""
         chunk = await self._chunks.get()
         if chunk is None:
             await self._grab()
@@ -205,7 +205,7 @@ class Keys:
         self._heard()  # rook was stopped: the time limit starts again
 
     def _in_front(self) -> bool:
-        """Whether the terminal is ours: touching it from the background would stop us."""
+        """True while the terminal is ours: touching it from the background would stop us."""
         try:
             return os.tcgetpgrp(self._fd) == os.getpgrp()
         except OSError:
@@ -241,7 +241,7 @@ def _write(path: str, words: str) -> None:
 
 
 def _before_enter(chunk: str) -> tuple[str, bool]:
-    """What was typed before Enter, and whether it was pressed."""
+    """The text typed before Enter, and whether Enter was pressed."""
     ends = [chunk.index(enter) for enter in _ENTER if enter in chunk]
     return (chunk[: min(ends)], True) if ends else (chunk, False)
 
@@ -259,7 +259,7 @@ def _edited(text: str, typed: str) -> str:
 
 
 def _redrawn(old: str, new: str) -> str:
-    """What to write so that the end of a line changes from one text to another."""
+    """The sequence that changes the end of a line from one text to another."""
     pairs = enumerate(zip(old, new, strict=False))
     same = next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
     return "\b \b" * sum(map(_width, old[same:])) + new[same:]

@@ -97,7 +97,7 @@ class SafeOutput:
 
     @property
     def reaches_ci(self) -> bool:
-        """Whether a CI service reads it, as its log."""
+        """True if a CI service reads it as its log."""
         return self._in_ci
 
     @property
@@ -116,7 +116,7 @@ class SafeOutput:
 
 
 def _is_file(stream: IO[str]) -> bool:
-    """Whether a stream goes to a file of the user's own, not to a log."""
+    """True for a stream that goes to a file of the user's own, not to a log."""
     try:
         return S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):
@@ -182,7 +182,7 @@ _gone: set[int] = set()  # the descriptors of outputs that broke
 
 
 def is_gone(out: TextIO) -> bool:
-    """Whether the output broke, so that what is written is lost."""
+    """True for an output that broke: text written to it is lost."""
     return out.fileno() in _gone
 
 

@@ -21,7 +21,7 @@ class Settlement(Protocol):
     """Settles a request, which somebody else may settle at the same time."""
 
     def closing(self, seq: int | None) -> ClosedQuestion | None:
-        """How a request was closed, by the number of its record; None if it is open."""
+        """The end of a request, by the number of its record; None if it is open."""
 
     async def settle(self, seq: int | None, decision: Decision) -> ClosedQuestion | None:
         """Decide on a request; None if that counts, else how it was closed before."""

@@ -51,7 +51,7 @@ class RawOutput:
 
 
 def without_chatter(agent: str | None, lines: Iterable[str]) -> list[str]:
-    """What an agent writes to stderr, without lines that are of no use, safe to print."""
+    """Lines of an agent's stderr that are of use, safe to print."""
     chatter, complaints = _beginnings(agent)
     shown = (line for line in lines if not line.startswith(chatter))
     return [safe_line(uncoloured(line)) for line in shown if line.startswith(complaints)]
@@ -87,7 +87,7 @@ def last_words(story: Story, paint: Paint, *, full: bool = False) -> Iterator[st
 
 @cache
 def _beginnings(agent: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """How lines begin that are not shown, and how those begin that alone are shown."""
+    """The beginnings of lines that are left out, and of those that alone are shown."""
     try:
         known = agents.agent(agent) if agent else None
     except NightrookError:

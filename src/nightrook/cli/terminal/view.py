@@ -51,7 +51,7 @@ class View:
         echo: Echo | None = None,
     ) -> None:
         self.muted = False
-        """Whether nothing is shown any more."""
+        """True when nothing is shown any more."""
         self._out = out
         self._options = view_options
         self._story = story

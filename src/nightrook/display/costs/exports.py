@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 def without_secrets(report: CostReport, redact: Callable[[str], str]) -> CostReport:
-    """The same report with all names redacted; a name that was cut first could keep a part."""
+    """Redact all names of a report; a name that was cut first could keep a part."""
 
     def clean(text: str | None) -> str | None:
         return text and redact(text)

@@ -22,12 +22,12 @@ _SMALL_USD = 1.0  # where the cents of the greatest amount say too little
 
 
 def decimals(figures: Figures) -> int:
-    """How many decimals the amounts of a report have, by its total."""
+    """The number of decimals in the amounts of a report, by its total."""
     return 2 if figures.cost_usd.total >= _SMALL_USD else 4
 
 
 def spent(figures: Figures) -> Money:
-    """What calls cost: an estimate if a part is one, the least it can be without some prices."""
+    """The cost of calls: an estimate if a part is one, a lower bound if prices are missing."""
     known = figures.cost_usd
     if figures.unpriced_tokens and not known.total:
         return Money(None, "unknown")
@@ -36,13 +36,13 @@ def spent(figures: Figures) -> Money:
 
 
 def cost(figures: Figures, digits: int) -> str:
-    """What calls cost, in a column beside the tokens without a price."""
+    """The cost of calls for a column next to the tokens without a price."""
     known = spent(figures)
     return price(Money(known.usd, known.source), digits)
 
 
 def summary(report: CostReport) -> str:
-    """How much of the total is native, estimated and unpriced, and what the cache saved.
+    """A sentence: the native, estimated and unpriced parts of the total, and the cache's savings.
 
     Empty if there are no calls. Only calls that were all free cost $0.
     """
@@ -70,7 +70,7 @@ _ID = 8  # characters of a session's id, beside its title
 
 
 def name_of(key: str, row: CostRow, home: str | None) -> str:
-    """What a row is called, by one of its keys; safe to print. Paths are shown from `home`."""
+    """The name of a row by one of its keys, safe to print. Paths are shown from `home`."""
     name = row.keys[key]
     if name is None:
         return _UNNAMED
@@ -81,7 +81,7 @@ def name_of(key: str, row: CostRow, home: str | None) -> str:
 
 
 NATIVE, ESTIMATED = "█", "▒"
-"""What bars are made of."""
+"""The characters of bars."""
 
 _PREFIX = "[rook]"
 _UNCUT = 10_000
@@ -209,12 +209,12 @@ def _fit(names: Sequence[int], numbers: dict[str, Column], width: int) -> tuple[
 
 
 def _named(names: Iterable[int], limit: int) -> int:
-    """How wide the columns of names are."""
+    """The widths of the columns of names."""
     return sum(min(limit, name) + _GAP for name in names)
 
 
 def _wide(columns: Iterable[Column]) -> int:
-    """How wide columns of numbers are, all cells of which are equally long."""
+    """The width of columns of numbers, all cells of which are equally long."""
     return sum(len(column[0]) + _GAP for column in columns)
 
 

@@ -69,6 +69,6 @@ def _part(attempt: Attempt) -> ReportedPart:
 
 
 def _denials(state: LoopState) -> tuple[ReportedDenial, ...]:
-    """What was denied in any iteration: the loop keeps the rule, or else the tool."""
+    """The denials of all iterations: the loop keeps the rule, or else the tool."""
     rules = dict.fromkeys(rule for attempt in state.attempts for rule in attempt.report.denials)
     return tuple(ReportedDenial(tool=rule) for rule in rules)

@@ -43,7 +43,7 @@ def markdown(report: Report) -> str:
 
 
 def facts(report: Report) -> list[str]:
-    """What it took and what it cost, each in a few words of our own."""
+    """Its duration and cost, each in a few words."""
     found = [] if report.duration_s is None else [duration(report.duration_s)]
     if report.turns:
         found.append(count(report.turns, "turn"))
@@ -140,7 +140,7 @@ def _part(part: ReportedPart) -> Iterator[str]:
 
 
 def _failed_checks(report: Report) -> Iterator[str]:
-    """What the failed checks of the last iteration printed."""
+    """The output of the failed checks of the last iteration."""
     checks: Sequence[ReportedCheck] = report.parts[-1].checks if report.parts else ()
     for check in (each for each in checks if not each.ok):
         yield from ("", f"#### Failed check {code(check.command)}", "")

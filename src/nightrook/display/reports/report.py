@@ -58,19 +58,19 @@ class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> Money:
-        """What it cost, and how certain that is."""
+        """Its cost, and how certain that is."""
         return Money(self.spent_usd, self.cost_source)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run, a loop, a batch or a stored session came to. What is unknown is None."""
+    """The result of a run, a loop, a batch or a stored session. Unknown fields are None."""
 
     kind: Kind
     name: str
     status: str
     ok: bool
     exit_code: int | None = None
-    """What the command exits with; None while it is running."""
+    """The exit code of the command; None while it is running."""
 
     sentence: str = ""
     prompt: str | None = None
@@ -81,7 +81,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     cost_source: Source = "unknown"
     cost_at_least: bool = False
     unknown_costs: int = 0
-    """How many of its parts reported no cost."""
+    """The number of its parts that reported no cost."""
 
     tokens: int | None = None
     turns: int | None = None
@@ -92,30 +92,30 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     parts: tuple[ReportedPart, ...] = ()
     planned: int | None = None
-    """How many parts there are to do; None if that is not known before the end."""
+    """The number of planned parts; None if it is not known before the end."""
 
     answer: str | None = None
     answer_file: str | None = None
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """True until it has ended."""
         return self.status == RUNNING
 
     @property
     def has_started(self) -> bool:
-        """Whether it, or one of its parts, has run, so that it can have cost something."""
+        """True if it, or one of its parts, has run, so that it can have cost something."""
         statuses = [part.status for part in self.parts] or [self.status]
         return any(status != "not_started" for status in statuses)
 
     @property
     def cost(self) -> Money:
-        """What it cost, and how certain that is."""
+        """Its cost, and how certain that is."""
         return Money(self.spent_usd, self.cost_source, self.cost_at_least)
 
 
 def cleaned(report: Report, redact: Callable[[str], str]) -> Report:
-    """The same report without secrets and control characters in any of its texts.
+    """Remove secrets and control characters from all texts of a report.
 
     Secrets are replaced first: text that is cut later may end in the middle of one.
     """
@@ -150,7 +150,7 @@ def values(report: Report) -> dict[str, str]:
 
 
 def with_answer(report: Report) -> dict[str, str]:
-    """The same and the answer, which may have many lines."""
+    """The values and the answer, which may have many lines."""
     return {**values(report), "answer": cut(report.answer or "", _LONGEST_ANSWER)}
 
 

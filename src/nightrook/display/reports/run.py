@@ -63,7 +63,7 @@ def reported_files(state: RunState) -> tuple[ReportedFile, ...]:
 
 
 def _denials(state: RunState, by_person: Collection[str]) -> tuple[ReportedDenial, ...]:
-    """What was denied; a call that was denied several times, once."""
+    """The denied calls; one that was denied several times, once."""
     fixes = (
         (denial.name or "a tool", None if id in by_person else denial.fix)
         for id, denial in state.denials.items()

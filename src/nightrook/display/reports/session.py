@@ -11,7 +11,7 @@ from nightrook.model.state import RunState
 
 
 class SessionFacts(NamedTuple):
-    """What is known of a session beside its records."""
+    """Facts about a session that its records do not have."""
 
     id: str
     agent: str
