@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import click
 
-from nightrook.cli.terminal.output import say
+from nightrook.cli.terminal.output import guarded, say
 from nightrook.model.errors import NightrookError
 from nightrook.runs.run import Run
 
@@ -41,7 +41,10 @@ def show_on_page(run: Run, *, detached: bool) -> None:
     if not url:
         say(f"WARNING: there is no page: {started.stderr.strip().removeprefix('[rook] ')}")
         return
-    say(f"page: {url}")
+    sys.stderr.flush()
+    errors = guarded(sys.stderr).exact  # its token is a secret that the reader of this line needs
+    errors.write(f"[rook] page: {url}\n".encode())
+    errors.flush()
     if detached:
         click.launch(url)
     else:
