@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from nightrook.adapter.agent import Agent
-from nightrook.config.options import RunOptions
+from nightrook.config.options import LIMIT_OPTIONS, RunOptions
 from nightrook.model.errors import NightrookError
 from nightrook.model.facts import PassedLimit, StopReason
 from nightrook.model.limits import Limits
@@ -18,6 +18,8 @@ _USED: Limits[Callable[[RunState], float | None]] = Limits(
     turns=lambda state: state.ledger.steps,
 )
 """How much a run has used of each thing that can be limited; None if that is unknown."""
+
+_CHECKS = tuple(LIMIT_OPTIONS.pairs(_USED).items())  # once, because every line is followed by them
 
 
 class RunLimits:
