@@ -116,11 +116,7 @@ def test_the_table_is_split_by_where_its_lines_occur() -> None:
     assert STORED.needles == (b'"spent"',)
 
 
-def test_a_history_loads_its_reader_when_it_is_needed() -> None:
-    history = History(agent="parrot", places=(), recognises=bool, stored=lambda: STORED)
-    assert history.needles == ()
-    loaded = history.loaded()
-    assert (loaded.needles, loaded.time) == ((b'"spent"',), "at")
-    assert loaded.begin is not None
-    assert list(loaded.findings([LINES[1]], loaded.begin(("s",)))) == list(findings(LINES[1]))
-    assert loaded.loaded() is loaded
+def test_a_history_without_a_reader_has_no_lines_to_read() -> None:
+    reader = History(agent="parrot", places=(), recognises=bool).stored()
+    assert (reader.needles, reader.time) == ((), None)
+    assert reader.findings([LINES[1]], reader.begin(("s",))) == ()

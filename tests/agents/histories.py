@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from nightrook.adapter.history import Call, Calls, Finding, History, Place
+from nightrook.adapter.history import Call, Calls, Facts, Finding, History, Place
 from nightrook.archive.ledger.calls import CallId, MergedCall
 from tests.adapter.mutations import mutate, mutate_stream
 
@@ -58,18 +58,17 @@ def read(history: History, path: str, data: bytes, *, pauses: bool = False) -> l
     place = place_of(history, path)
     if place is None:
         return []
-    history = history.loaded()
-    assert history.begin is not None
-    memory = history.begin(path.split("/"))
+    reader = history.stored()
+    memory = reader.begin(path.split("/"))
     if place.kind == "document":
-        return single(history.document_findings(data, memory))
-    lines = [line for line in data.split(b"\n") if any(map(line.__contains__, history.needles))]
+        return single(reader.findings(history.lines(data), memory))
+    lines = [line for line in data.split(b"\n") if any(map(line.__contains__, reader.needles))]
     if not pauses:
-        return single(history.findings(lines, memory))
+        return single(reader.findings(lines, memory))
     findings: list[Finding] = []
     for line in lines:
-        findings += single(history.findings([line], memory))
-        memory = _stored_and_loaded(memory, history)
+        findings += single(reader.findings([line], memory))
+        memory = _stored_and_loaded(memory, reader.facts)
     return findings
 
 
@@ -147,5 +146,5 @@ def damaged(data: bytes, path: str, seed: int) -> bytes:
     return data[: random.randint(0, len(data))] if random.random() < 0.3 else data
 
 
-def _stored_and_loaded(memory: Any, history: History) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(memory), type=history.memory)
+def _stored_and_loaded(memory: Any, facts: type[Facts]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(memory), type=facts)

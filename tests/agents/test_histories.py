@@ -11,18 +11,18 @@ from nightrook.adapter.history import Call, History
 from tests.agents.histories import check_reading, damaged, place_of, read, transcripts
 
 
-def loaded(name: str) -> History:
-    return agents.history(name).loaded()
+def keeps_files(name: str) -> bool:
+    return any(place.kind != "sqlite" for place in agents.history(name).places)
 
 
-OF_FILES = [name for name in agents.HISTORIES if loaded(name).begin is not None]
+OF_FILES = [name for name in agents.HISTORIES if keeps_files(name)]
 """The agents that keep files; those that keep only a SQLite store read rows."""
 
 every_history = pytest.mark.parametrize("name", OF_FILES)
 
 
 def files(name: str) -> list[tuple[History, str, bytes]]:
-    history = loaded(name)
+    history = agents.history(name)
     return [
         (history, path, data)
         for path, data in transcripts(name)
@@ -74,7 +74,7 @@ def test_damaged_files_are_read_without_an_error(name: str, seed: int) -> None:
 def test_any_bytes_are_read_without_an_error(name: str, data: bytes, seed: int) -> None:
     stored = files(name)
     history, path, _ = stored[seed % len(stored)]
-    for needle in history.needles:
+    for needle in history.stored().needles:
         check_reading(history, path, data)
         check_reading(history, path, b"{%b:%b" % (needle, data))
         check_reading(history, path, b'{%b:"%b"}' % (needle, data))
@@ -85,10 +85,9 @@ def test_any_bytes_are_read_without_an_error(name: str, data: bytes, seed: int) 
 def test_the_memory_of_a_file_begins_whatever_its_path_is(
     name: str, parts: tuple[str, ...]
 ) -> None:
-    history = loaded(name)
-    assert history.begin is not None
-    memory = history.begin(parts)
-    assert isinstance(memory, history.memory)
+    reader = agents.history(name).stored()
+    memory = reader.begin(parts)
+    assert isinstance(memory, reader.facts)
     for _, _, data in files(name):
         for line in data.split(b"\n"):
-            history.findings([line], memory)
+            reader.findings([line], memory)

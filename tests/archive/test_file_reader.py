@@ -7,16 +7,16 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightrook.adapter.history import History
+from nightrook.adapter.history import Counting, Facts
 from nightrook.archive.file_reader import Scanner
 
-HISTORY = History(
-    agent="test",
-    places=(),
-    recognises=lambda head: True,
+READER = Counting(
     needles=(b'"usage"', b"Title"),
-    bulk=(b'"message":{', b'"role":"user"'),
+    facts=Facts,
+    begin=lambda _: Facts(),
+    findings=lambda _, __: (),
 )
+BULK = (b'"message":{', b'"role":"user"')
 
 LINES = (
     b'{"usage":1}',
@@ -35,7 +35,7 @@ def scanned(path: Path, data: bytes, size: int, *, cap: int = 1 << 20) -> tuple[
     path.write_bytes(data)
     fd = os.open(path, os.O_RDONLY)
     try:
-        parts = list(Scanner(HISTORY, size=size, cap=cap).scan(fd, 0))
+        parts = list(Scanner(READER, bulk=BULK, size=size, cap=cap).scan(fd, 0))
     finally:
         os.close(fd)
     return [line for part in parts for line in part.lines], parts[-1].position if parts else 0

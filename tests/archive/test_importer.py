@@ -13,6 +13,7 @@ import pytest
 
 from nightrook import agents
 from nightrook.adapter.history import History
+from nightrook.agents.claude.calls import COUNTING
 from nightrook.archive import importer
 from nightrook.archive.importer import Problem, bring_up_to_date
 from nightrook.archive.ledger.ledger import Ledger
@@ -335,8 +336,9 @@ def test_a_reader_that_fails_is_reported(home: Home, monkeypatch: pytest.MonkeyP
     def fail(lines: object, memory: object) -> tuple[()]:
         raise ZeroDivisionError
 
-    claude = agents.history("claude").loaded()
-    broken = msgspec.structs.replace(claude, read_lines=fail)
+    claude = agents.history("claude")
+    reader = msgspec.structs.replace(COUNTING, findings=fail)
+    broken = msgspec.structs.replace(claude, stored=lambda: reader)
     monkeypatch.setattr(agents, "history", lambda name: broken)
     home.write(message(1))
     (problem,) = home.import_all().problems

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from nightrook.adapter.history import (
         Call,
         Calls,
+        Counting,
+        Facts,
         Finding,
         History,
         Limit,
@@ -47,11 +49,12 @@ if TYPE_CHECKING:
         Session,
     )
     from nightrook.adapter.memory import Memory
-    from nightrook.adapter.reader import Read, Table, TableReader, decoder_of
+    from nightrook.adapter.reader import Read, Row, Table, TableReader, decoder_of, stream_of
     from nightrook.adapter.salvage import decode_part, raw_copy
     from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
+    from nightrook.adapter.stored import Stored, StoredMemory, note_time
     from nightrook.adapter.tools import Tools, first_of, informing_string, split_mcp, title_of
-    from nightrook.adapter.usage import uncached
+    from nightrook.adapter.usage import reported, uncached
     from nightrook.model.errors import UnsupportedError
     from nightrook.model.questions import Ask, Decision
 
@@ -63,12 +66,14 @@ _MODULES = {
     "options_of permission_of value_of with_format",
     "nightrook.adapter.decoder": "Events LineDecoder Reader",
     "nightrook.adapter.drift": "Drift",
-    "nightrook.adapter.history": "Call Calls Finding History Limit Place Query Session",
+    "nightrook.adapter.history": "Call Calls Counting Facts Finding History Limit Place "
+    "Query Session",
     "nightrook.adapter.memory": "Memory",
-    "nightrook.adapter.reader": "Read Table TableReader decoder_of",
+    "nightrook.adapter.reader": "Read Row Table TableReader decoder_of stream_of",
     "nightrook.adapter.salvage": "decode_part raw_copy",
     "nightrook.adapter.shapes": "NOTHING Count ExitCode Milliseconds Shape",
-    "nightrook.adapter.usage": "uncached",
+    "nightrook.adapter.stored": "Stored StoredMemory note_time",
+    "nightrook.adapter.usage": "reported uncached",
     "nightrook.adapter.tools": "Tools first_of informing_string split_mcp title_of",
     "nightrook.model.errors": "UnsupportedError",
     "nightrook.model.questions": "Ask Decision",
@@ -86,10 +91,12 @@ __all__ = [
     "Capabilities",
     "ControlChannel",
     "Count",
+    "Counting",
     "Decision",
     "Drift",
     "Events",
     "ExitCode",
+    "Facts",
     "Finding",
     "History",
     "Invocation",
@@ -104,8 +111,11 @@ __all__ = [
     "Read",
     "Reader",
     "Replacement",
+    "Row",
     "Session",
     "Shape",
+    "Stored",
+    "StoredMemory",
     "Support",
     "Table",
     "TableReader",
@@ -121,13 +131,16 @@ __all__ = [
     "has_prompt",
     "informing_string",
     "needs_stdin",
+    "note_time",
     "option",
     "options_of",
     "permission_of",
     "prompt_before_stdin",
     "raw_copy",
+    "reported",
     "split_mcp",
     "stdin_before_prompt",
+    "stream_of",
     "title_of",
     "uncached",
     "value_of",

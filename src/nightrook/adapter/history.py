@@ -262,26 +262,35 @@ class CountingReader(Protocol):
         """What is remembered between the lines of a file."""
 
     @property
-    def begin(self) -> Callable[[Sequence[str]], Facts] | None:
-        """Returns the memory of a file that is read from its start, given the parts of its path."""
+    def begin(self) -> Callable[[Sequence[str]], Facts]:
+        """Returns the facts of a file that is read from its start, given the parts of its path."""
 
     @property
     def findings(self) -> Callable[[Sequence[bytes], Any], Sequence[Finding]]:
-        """Reads lines that follow each other."""
+        """Reads lines that follow each other; never raises. The facts change with them."""
 
 
 class Counting(msgspec.Struct, frozen=True, kw_only=True):
-    """How the ledger reads the lines of an agent that has a quicker way than its table's."""
+    """How the ledger reads the lines of an agent that has a quicker way than its table's.
+
+    The fields are those of `CountingReader`.
+    """
 
     needles: tuple[bytes, ...]
-    """A line that contains none of these is not read."""
-
     time: str | None = None
-    """The field with the time of a line, if lines without a needle have it as well."""
-
     facts: type[Facts]
     begin: Callable[[Sequence[str]], Facts]
     findings: Callable[[Sequence[bytes], Any], Sequence[Finding]]
+
+
+def _no_lines() -> CountingReader:
+    """Return the reader of an agent that keeps only a SQLite store."""
+    return Counting(
+        needles=(),
+        facts=Facts,
+        begin=lambda _: Facts(),
+        findings=lambda _, __: (),
+    )
 
 
 Kind = Literal["lines", "document", "sqlite"]
@@ -333,71 +342,24 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     For SQLite stores it is called with the text of the schema.
     """
 
-    stored: Callable[[], CountingReader] | None = None
-    """Loads the reader of the agent's table, which has everything below but `bulk` and the notes.
+    stored: Callable[[], CountingReader] = _no_lines
+    """Loads the reader of its lines.
 
     Histories are listed for every report, but their readers are needed only when a file is new.
     """
-
-    needles: tuple[bytes, ...] = ()
-    """A line that contains none of these is not read."""
 
     bulk: tuple[bytes, bytes] | None = None
     """What the first part of a line has if it is bulk that has no usage, as `"message":{`, and what
     follows there, as `"role":"user"`: such a line is not searched for needles."""
 
-    time: str | None = None
-    """The field with the time of a line, if lines without a needle have it as well: a line without
-    it has the time of the line before. That is read as a message with this field alone."""
-
-    memory: type[msgspec.Struct] = msgspec.Struct
-    """What is remembered between the lines of a file: plain data that JSON can hold."""
-
-    begin: Callable[[Sequence[str]], Any] | None = None
-    """Returns the memory of a file that is read from its start, given the parts of its path."""
-
-    read: Callable[[bytes, Any], Sequence[Finding]] | None = None
-    """Reads a line, or a whole document; never raises. May change the memory."""
-
-    read_lines: Callable[[Sequence[bytes], Any], Sequence[Finding]] | None = None
-    """Reads lines that follow each other, in place of `read`: for an agent that writes many."""
-
-    lines: Callable[[bytes], Sequence[bytes]] | None = None
-    """Cuts a file that is one document into lines; never raises."""
+    lines: Callable[[bytes], Sequence[bytes]] = lambda document: (document,)
+    """Cuts a file that is one document into the lines that are read; never raises."""
 
     queries: tuple[Query, ...] = ()
     """For a SQLite store; those whose tables or columns a store does not have are left out."""
 
     notes: tuple[str, ...] = ()
     """What the agent does not report, one sentence each, for people who read a total."""
-
-    def loaded(self) -> "History":
-        """The same with its reader."""
-        if self.stored is None:
-            return self
-        stored = self.stored()
-        return msgspec.structs.replace(
-            self,
-            stored=None,
-            needles=stored.needles,
-            time=stored.time,
-            memory=stored.facts,
-            begin=stored.begin,
-            read_lines=stored.findings,
-        )
-
-    def findings(self, lines: Sequence[bytes], memory: Any) -> Sequence[Finding]:
-        """What lines that follow each other report."""
-        if self.read_lines is not None:
-            return self.read_lines(lines, memory)
-        if self.read is None:
-            return ()
-        return [finding for line in lines for finding in self.read(line, memory)]
-
-    def document_findings(self, document: bytes, memory: Any) -> Sequence[Finding]:
-        """What a file that is one document reports."""
-        lines = (document,) if self.lines is None else self.lines(document)
-        return self.findings(lines, memory)
 
 
 def _has_id(parts: Sequence[str], session: str) -> bool:

@@ -176,7 +176,7 @@ class Stored:
         self._agent = agent
         self._memory = memory
         self.facts = facts
-        self.begin = begin
+        self.begin = begin or (lambda _: facts())
         self.time = time
         self._start = start
         rows = [row for row in rows if row.where != "stream"]

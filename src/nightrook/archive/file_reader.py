@@ -42,7 +42,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nightrook.adapter.history import Finding, History
+from nightrook.adapter.history import CountingReader, Finding, History
 from nightrook.adapter.lines import DEFAULT_CAP, LineBuffer, Oversized
 from nightrook.adapter.oversized import shortened
 from nightrook.archive.ledger.sources import Source
@@ -64,8 +64,9 @@ class FileReader:
     """Reads files of one agent, one after the other."""
 
     def __init__(self, history: History) -> None:
-        self._history = history.loaded()
-        self._scanner = Scanner(self._history)
+        self._history = history
+        self._reader = history.stored()
+        self._scanner = Scanner(self._reader, bulk=history.bulk)
         self._fd = -1
         self._position = 0
         self._memory: Any = None
@@ -110,7 +111,7 @@ class FileReader:
             data += part
             if len(data) > _MOST:
                 raise OSError(f"it is larger than {_MOST >> 20} MiB")
-        findings = self._history.document_findings(bytes(data), self._begin(file))
+        findings = self._reader.findings(self._history.lines(bytes(data)), self._begin(file))
         if not findings and not _is_json(data):
             raise OSError("it is damaged, or not completely written")
         return Part(findings, len(data))
@@ -123,7 +124,7 @@ class FileReader:
         self._fd, self._position, self._memory = fd, position, memory
         try:
             for lines, end in self._scanner.scan(fd, position):
-                part = Part(self._history.findings(lines, memory), end - self._position)
+                part = Part(self._reader.findings(lines, memory), end - self._position)
                 self._position = end
                 yield part
             note_stamp(source, stamp)
@@ -131,7 +132,7 @@ class FileReader:
             self._memory = None  # the rest is read again, with what will follow it
             if _is_whole(self._scanner.rest):
                 rest = self._scanner.timed_rest(fd, self._position)
-                yield Part(self._history.findings(rest, memory), 0)
+                yield Part(self._reader.findings(rest, memory), 0)
         finally:
             self._memory = None
 
@@ -146,15 +147,14 @@ class FileReader:
         source.inode, source.size, source.mtime_ns = file.stamp
 
     def _begin(self, file: FoundFile) -> Any:
-        begin = self._history.begin
-        return self._history.memory() if begin is None else begin(file.below.split("/"))
+        return self._reader.begin(file.below.split("/"))
 
     def _resume(self, source: Source) -> Any:
         """The memory of a file at its position; None if it cannot be decoded."""
         try:
             data = source.memory or b""
             plain = data if data.startswith(b"{") else zlib.decompress(data)
-            return msgspec.json.decode(plain, type=self._history.memory)
+            return msgspec.json.decode(plain, type=self._reader.facts)
         except (zlib.error, ValueError, RecursionError):
             return None
 
@@ -260,13 +260,20 @@ class Hits(NamedTuple):
 
 
 class Scanner:
-    """Reads files of one history after the other."""
+    """Finds the lines that a reader needs, in one file of an agent after the other."""
 
-    def __init__(self, history: History, *, size: int = _BUFFER, cap: int = DEFAULT_CAP) -> None:
-        self._needles = history.needles
-        self._bulk = history.bulk
-        self._time = history.time
-        self._time_mark = b"" if history.time is None else f'"{history.time}"'.encode()
+    def __init__(
+        self,
+        reader: CountingReader,
+        *,
+        bulk: tuple[bytes, bytes] | None = None,
+        size: int = _BUFFER,
+        cap: int = DEFAULT_CAP,
+    ) -> None:
+        self._needles = reader.needles
+        self._bulk = bulk
+        self._time = reader.time
+        self._time_mark = b"" if reader.time is None else f'"{reader.time}"'.encode()
         self._behind_hit = 0  # the position of the end of the last line with a needle
         self._buffer = bytearray(size)
         self._view = memoryview(self._buffer)

@@ -399,8 +399,7 @@ def test_a_line_without_a_time_has_that_of_the_line_before_it() -> None:
 
 
 def test_a_line_of_a_user_has_a_time_for_the_line_that_follows_it() -> None:
-    history = HISTORY.loaded()
-    assert history.begin is not None
+    history = HISTORY.stored()
     memory = history.begin(["aaaa.jsonl"])
     assert history.findings([line(type="user", message={"role": "user"})], memory) == []
     (_, call) = single(history.findings([line(timestamp=None)], memory))
@@ -410,7 +409,7 @@ def test_a_line_of_a_user_has_a_time_for_the_line_that_follows_it() -> None:
 
 def test_the_table_says_what_a_line_contains_that_the_ledger_reads() -> None:
     assert {needle for row in TABLE for needle in row.needles} == {*COUNTING.needles}
-    assert HISTORY.loaded().needles == COUNTING.needles
+    assert HISTORY.stored().needles == COUNTING.needles
 
 
 # Titles and limits
@@ -507,9 +506,8 @@ def test_a_line_that_is_still_being_written_is_not_a_call(end: int) -> None:
 
 
 def test_a_path_that_is_not_text_can_be_stored() -> None:
-    history = HISTORY.loaded()
-    assert history.begin is not None
-    memory = history.begin(["pro\udcffject", "a\udcff.jsonl"])
+    history = HISTORY.stored()
+    memory: Any = history.begin(["pro\udcffject", "a\udcff.jsonl"])
     assert (memory.folder, memory.session) == ("pro?ject", "a?")
 
 

@@ -401,6 +401,5 @@ def test_more_cached_input_than_input_is_no_negative_count() -> None:
 
 
 def test_a_path_that_is_not_text_can_be_stored() -> None:
-    begin = HISTORY.loaded().begin
-    assert begin is not None
+    begin = HISTORY.stored().begin
     assert begin(["rollout-\udcff.jsonl"]).session == "rollout-?"
