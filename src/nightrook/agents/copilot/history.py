@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nightrook.adapter.history import History, Place, Transcript
+from nightrook.agents.copilot.paths import session_of
 
 if TYPE_CHECKING:
     from nightrook.adapter.stored import Stored
-
-_FILE = "events.jsonl"
 
 
 def _stored() -> "Stored":
@@ -48,13 +47,6 @@ def _recognises(message: Mapping[str, Any]) -> bool:
         and isinstance(data, dict)
         and data.get("producer") == "copilot-agent"
     )
-
-
-def session_of(parts: Sequence[str]) -> str | None:
-    """`<session>/events.jsonl`; in old versions `<session>.jsonl`."""
-    if parts[-1] == _FILE:
-        return parts[-2] if len(parts) > 1 else None
-    return parts[-1].removesuffix(".jsonl")
 
 
 def _resume(session: str) -> Sequence[str]:

@@ -19,8 +19,8 @@ from nightrook.adapter.salvage import raw_copy
 from nightrook.adapter.stored import Stored, note_time
 from nightrook.adapter.usage import reported, uncached
 from nightrook.agents.copilot import shapes, tools
-from nightrook.agents.copilot.history import session_of
 from nightrook.agents.copilot.memory import Memory, SessionFacts, SessionMemory
+from nightrook.agents.copilot.paths import session_of
 from nightrook.model.events import (
     ContextCompacted,
     Error,

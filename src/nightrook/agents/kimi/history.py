@@ -13,12 +13,10 @@ from nightrook.adapter import salvage
 from nightrook.adapter.agent import SessionLog
 from nightrook.adapter.history import History, Place, Transcript
 from nightrook.adapter.shapes import Shape
+from nightrook.agents.kimi.paths import MAIN, session_of
 
 if TYPE_CHECKING:
     from nightrook.adapter.stored import Stored
-
-MAIN = "main"
-"""The agent that the user talks to; the others are its subagents."""
 
 
 def _stored() -> "Stored":
@@ -50,14 +48,9 @@ def _recognises(message: Mapping[str, Any]) -> bool:
     return message.get("type") == "metadata" and "protocol_version" in message
 
 
-def _session_of(parts: Sequence[str]) -> str | None:
-    """`<work folder>/<session>/agents/<agent>/wire.jsonl`."""
-    return parts[-4] if len(parts) >= 4 and parts[-3] == "agents" else None
-
-
 def _task_of(parts: Sequence[str]) -> str | None:
     """The agent whose file it is, unless it is the main one."""
-    is_known = len(parts) >= 2 and parts[-2] != MAIN and _session_of(parts) is not None
+    is_known = len(parts) >= 2 and parts[-2] != MAIN and session_of(parts) is not None
     return parts[-2] if is_known else None
 
 
@@ -69,7 +62,7 @@ TRANSCRIPT = Transcript(
     agent="kimi",
     recognises=_recognises,
     decoder=lambda **options: _stored().decoder(**options),
-    session_of=_session_of,
+    session_of=session_of,
     task_of=_task_of,
     resume=_resume,
 )

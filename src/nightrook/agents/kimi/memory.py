@@ -4,7 +4,7 @@ import msgspec
 
 from nightrook.adapter import memory, stored
 from nightrook.adapter.history import Facts
-from nightrook.agents.kimi.history import MAIN
+from nightrook.agents.kimi.paths import MAIN
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Event
 

@@ -20,8 +20,8 @@ from nightrook.adapter.stored import Stored, note_time
 from nightrook.adapter.tools import first_of
 from nightrook.adapter.usage import reported
 from nightrook.agents.kimi import shapes, tools
-from nightrook.agents.kimi.history import MAIN
 from nightrook.agents.kimi.memory import Memory, SessionFacts, SessionMemory
+from nightrook.agents.kimi.paths import MAIN
 from nightrook.agents.kimi.tools import EDITED, ENDINGS
 from nightrook.agents.kimi.tools import started as start_of
 from nightrook.model.events import (
