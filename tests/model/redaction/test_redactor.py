@@ -64,18 +64,13 @@ TOKENS = {
     "Pulumi token": f"pul-{HEX[:40]}",
     "Square token": f"sq0csp-{MIXED[:43]}",
     "Square access token": f"EAAA{MIXED[:60]}",
-    "Mailgun key": f"key-{HEX[:32]}",
-    "Twilio key": f"SK{HEX[:32]}",
     "Doppler token": f"dp.pt.{MIXED[:43]}",
     "Fly token": f"fo1_{MIXED[:43]}",
     "Buildkite token": f"bkua_{HEX[:40]}",
     "CircleCI token": f"CCIPAT_{MIXED[:22]}_{HEX[:40]}",
-    "Dropbox token": f"sl.{MIXED}",
     "Bitbucket token": f"ATBB{MIXED[:32]}",
     "Notion secret": f"secret_{MIXED[:43]}",
-    "Airtable token": f"pat{MIXED[:14]}.{HEX}",
     "RubyGems key": f"rubygems_{HEX[:48]}",
-    "crates.io token": f"cio{MIXED[:32]}",
     "Telegram token": f"123456789:AA{MIXED[:33]}",
 }
 """A made-up token of each shape."""

@@ -25,6 +25,7 @@ _VALUE = re.compile(
 _SHORTEST_PASSWORD, _SHORTEST_SECRET, _SHORTEST_LONG_SECRET = 4, 8, 20
 _FEWEST_DIGITS, _FEWEST_CHARACTERS = 6, 4
 _REDACTED = b"[redacted: "
+_SHORT = 4096  # in a text that is no longer, one pattern is quicker than a search for each word
 _MOST_BLANKS = 4  # more are in sentences only
 _VARIABLE = (b"$", b"-", b"<", b"{", b"%", b"*")
 _PLAIN = re.compile(
@@ -186,7 +187,10 @@ _COOKIE = re.compile(rb"([\w.$-]{1,64}=)([^;\s`]{1,4096})")
 
 def without_named(data: bytes) -> bytes:
     """Return text without the values that a name before them says are secret."""
-    secrets = list(_secrets(data, data.lower()))
+    lower = data.lower()
+    if len(data) < _SHORT and not _hint().search(lower):
+        return data  # as most lines
+    secrets = list(_secrets(data, lower))
     if not secrets:
         return data
     parts: list[bytes] = []
@@ -256,6 +260,14 @@ def _ends_in(text: bytes, words: tuple[bytes, ...]) -> bool:
 @cache
 def _names() -> list[tuple[_Name, re.Pattern[bytes], re.Pattern[bytes]]]:
     return [(name, re.compile(name.more + _SIGN), re.compile(name.more + _GAP)) for name in _NAMES]
+
+
+@cache
+def _hint() -> re.Pattern[bytes]:
+    """What matches one of the words that a name ends in or a phrase has."""
+    words = {name.quick or name.word.lower() for name in _NAMES}
+    words.update(needle for phrase in _PHRASES for needle in phrase.needles)
+    return re.compile(b"|".join(map(re.escape, sorted(words | {b"cookie"}))))
 
 
 @cache

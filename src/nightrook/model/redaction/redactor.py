@@ -9,6 +9,7 @@ from nightrook.model.redaction.shapes import (
     LONG_WORD,
     has_start,
     marked_words,
+    unfinished_form,
     without_forms,
     without_tokens,
 )
@@ -37,7 +38,6 @@ _BEFORE_HEADER = (
 )
 _FEW = 4  # characters of a value, which give nothing away
 _LONGEST_NAMED = 1024
-_SHORTEST_FORM, _LONGEST_FORM = 14, 200  # of a word that may go on as a token without a known start
 _LONGEST_CONTEXT = 64  # characters before a secret that say that it is one
 
 
@@ -98,10 +98,8 @@ class Redactor:
         before = text[: len(text) - len(word)][-_LONGEST_CONTEXT:]
         if word and (_before_secret().search(before) or _has_start(word)):
             return len(word)
-        if _SHORTEST_FORM <= len(word) <= _LONGEST_FORM:
-            return len(word)
         overlaps = (_overlap(text, value.text) for value in self._values)
-        return max(_unfinished_value(text), *overlaps, 0)
+        return max(unfinished_form(text), _unfinished_value(text), *overlaps, 0)
 
 
 class RedactedLines:

@@ -69,18 +69,13 @@ SHAPES = (
     Shape("Pulumi token", "pul-", _HEX, 40, _ALONE),
     Shape("Square token", "sq0atp- sq0csp-", _WORD, 22),
     Shape("Square access token", "EAAA", _WORD, 56, _ALONE),
-    Shape("Mailgun key", "key-", _HEX, 32, _ALONE),
-    Shape("Twilio key", "SK", _HEX, 32, _ALONE),
     Shape("Doppler token", "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit.", _WORD, 40),
     Shape("Fly token", "fo1_ fm1r_ fm1a_ fm2_", rb"[\w+/=-]", 40),
     Shape("Buildkite token", "bkua_ bkat_ bkaj_ bkct_", _ALNUM, 32),
     Shape("CircleCI token", "CCIPAT_ CCIPRJ_", _WORD, 40),
-    Shape("Dropbox token", "sl.u. sl.", _WORD, 60, _ALONE),
     Shape("Bitbucket token", "ATBB", _ALNUM, 24, _ALONE),
     Shape("Notion secret", "secret_", _ALNUM, 40, _ALONE),
-    Shape("Airtable token", "pat", _ALNUM, 14, _ALONE, rb"\.[a-f0-9]{40,}"),
     Shape("RubyGems key", "rubygems_", _HEX, 40),
-    Shape("crates.io token", "cio", _ALNUM, 32, _ALONE),
     Shape("Telegram token", ":AA", _WORD, 32, rb"(?<=[0-9]{8})"),
 )
 """Tokens that their first characters give away."""
@@ -117,7 +112,7 @@ def without_tokens(data: bytes, marks: bytes) -> bytes:
 
 
 class Form(NamedTuple):
-    """A kind of token that its first characters do not give away."""
+    """A kind of token whose first characters are in other words as well."""
 
     name: str
     has: bytes
@@ -136,6 +131,11 @@ FORMS = (
         b"a" * 22 + b" " + b"a" * 6 + b" " + b"a" * 27,
     ),
     Form("Doppler token", b"dp.st.", rb"dp\.st\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"),
+    Form("Mailgun key", b"key-", rb"(?<![\w-])key-[a-f0-9]{32}(?![\w-])"),
+    Form("Twilio key", b"SK", rb"(?<![\w-])SK[a-f0-9]{32}(?![\w-])"),
+    Form("Dropbox token", b"sl.", rb"(?<![\w-])sl\.(?:u\.)?[\w-]{60,}"),
+    Form("Airtable token", b"pat", rb"(?<![\w-])pat[A-Za-z0-9]{14}\.[a-f0-9]{40,}"),
+    Form("crates.io token", b"cio", rb"(?<![\w-])cio[A-Za-z0-9]{32}(?![\w-])"),
     Form("Terraform token", b".atlasv1.", rb"(?<![\w-])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
     Form("Mailchimp key", b"-us", rb"(?<![A-Za-z0-9])[a-f0-9]{32}-us[0-9]{1,2}(?![A-Za-z0-9])"),
 )
@@ -148,6 +148,20 @@ def without_forms(data: bytes, marks: bytes) -> bytes:
             hidden, count = pattern.subn(f"[redacted: {form.name}]".encode(), data)
             data = hidden if count else data
     return data
+
+
+_FORM_BEGUN = re.compile(
+    r"(?<![\w-])(?:[MNO][\w-]{11,27}(?:\.[\w-]{0,6}(?:\.[\w-]{0,80})?)?|dp\.st\.[\w.-]{0,80}"
+    r"|(?:pat|cio)[A-Za-z0-9]{8,32}(?:\.[a-f0-9]{0,80})?|(?:key-|SK)[a-f0-9]{4,32}"
+    r"|sl\.(?:u\.)?[\w-]{8,110}|[A-Za-z0-9]{14}\.[a-z0-9]{0,8}(?:\.[\w-]{0,80})?|[a-f0-9]{12,32}(?:-u?s?[0-9]{0,2})?)\Z"
+)
+_LONGEST_FORM = 128
+
+
+def unfinished_form(text: str) -> int:
+    """How many characters at the end of text may be the beginning of such a token."""
+    begun = _FORM_BEGUN.search(text, max(0, len(text) - _LONGEST_FORM))
+    return len(text) - begun.start() if begun else 0
 
 
 def has_start(word: str) -> bool:
