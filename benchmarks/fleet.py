@@ -15,6 +15,7 @@ from pathlib import Path
 
 import fleet_workers
 
+from nightrook.asyncio_tasks import end_tasks
 from nightrook.config.options import RunOptions
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
@@ -32,7 +33,6 @@ from nightrook.fleet.worker.worker import Worker, WorkerPlan
 from nightrook.runs.start import start
 from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo
-from nightrook.story.tasks import end_tasks
 from nightrook.testing import install_agent
 
 _LOG = 64 * 1024 * 1024

@@ -15,7 +15,6 @@ from nightrook.version import __version__
 if TYPE_CHECKING:
     from nightrook.adapter.agent import Agent
     from nightrook.agents import decoder, output_flags, parser_for
-    from nightrook.api import run, run_sync
     from nightrook.archive.cost import cost
     from nightrook.archive.report.figures import CostReport, CostRow
     from nightrook.keywords import LoopKeywords, RunKeywords
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from nightrook.model.records import Decoder, Record, dump, load, schema
     from nightrook.model.snapshot import Snapshot
     from nightrook.model.verdict import Verdict
+    from nightrook.run_api import run, run_sync
     from nightrook.runs.listing import list_runs
     from nightrook.runs.resume import NoSessionError
     from nightrook.runs.run import Run
@@ -96,8 +96,8 @@ _HOMES = {
     "loop": "nightrook.loop_api",
     "output_flags": "nightrook.agents",
     "parser_for": "nightrook.agents",
-    "run": "nightrook.api",
-    "run_sync": "nightrook.api",
+    "run": "nightrook.run_api",
+    "run_sync": "nightrook.run_api",
     "schema": "nightrook.model.records",
 }
 """The module of each public name; it is imported when the name is first used."""

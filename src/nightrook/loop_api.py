@@ -1,18 +1,18 @@
-"""The public function that makes a loop; its options are those of the table, as keywords.
+"""The public function that makes a loop; its options (`config/options.py`) are its keywords.
 
-Apart from `api`, so that a run does not import what only loops need.
+Apart from `run_api`, so that a run does not import what only loops need.
 """
 
 from pathlib import Path
 from typing import Any, Unpack
 
-from nightrook.api import run_options
 from nightrook.config.option import checked
 from nightrook.config.options import LoopOptions
 from nightrook.keywords import LoopKeywords
 from nightrook.loops.loop import Loop
 from nightrook.loops.plan import plan_of
 from nightrook.loops.start import new_loop
+from nightrook.run_api import run_options
 
 
 def loop(agent: str, prompt: str = "", **options: Unpack[LoopKeywords]) -> Loop:

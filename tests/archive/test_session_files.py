@@ -9,7 +9,7 @@ import pytest
 from nightrook import agents
 from nightrook.archive import session_files
 from nightrook.archive.session_files import Search, may_add, user_homes
-from nightrook.config.files import user_folder
+from nightrook.user_folders import settings_folder
 
 
 def test_the_setting_archive_roots_adds_homes(
@@ -17,8 +17,8 @@ def test_the_setting_archive_roots_adds_homes(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    user_folder().mkdir(parents=True)
-    (user_folder() / "rook.toml").write_text('[archive]\nroots = ["/old/home"]\n')
+    settings_folder().mkdir(parents=True)
+    (settings_folder() / "rook.toml").write_text('[archive]\nroots = ["/old/home"]\n')
     assert user_homes() == (tmp_path, Path("/old/home"))
 
 

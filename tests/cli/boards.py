@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pyte
 
 from nightrook.cli.terminal.permission_prompt import TerminalAsker
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 
 
 async def at_once(seconds: float) -> None:
@@ -98,7 +98,7 @@ class BoardAsker(TerminalAsker):
     """Asks at a board, without waiting before keys count, and reports every key that it hears."""
 
     def __init__(self, board: Board, *, agent: str = "claude", cwd: str = "/") -> None:
-        super().__init__(board.path, agent, Turns(), cwd=cwd, limit_s=300, sleep=at_once)
+        super().__init__(board.path, agent, SharedScreen(), cwd=cwd, limit_s=300, sleep=at_once)
         self._board = board
 
     def _wind(self, timer: asyncio.Timeout) -> None:

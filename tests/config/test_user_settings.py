@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.config.files import user_folder
 from nightrook.config.user_settings import archive_roots, prices_file
+from nightrook.user_folders import settings_folder
 
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", "/home/dev")
-    user_folder().mkdir(parents=True)
-    return user_folder() / "rook.toml"
+    settings_folder().mkdir(parents=True)
+    return settings_folder() / "rook.toml"
 
 
 def test_without_settings_there_are_none(settings: Path) -> None:

@@ -1,6 +1,7 @@
 """A feed: any number of readers, each at its own pace, all with the same records."""
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -301,6 +303,20 @@ def test_a_model_that_the_stream_lacks_is_looked_for_when_tokens_need_it() -> No
     unknown = Feed("codex", lambda _: Bytes([]), find_model=lambda session: None)
     unknown.take([(lines, None)])
     assert unknown.state.ledger.cost.usd is None
+
+
+def test_live_records_are_not_kept_for_a_reader_that_has_left(session: Path) -> None:
+    written = Written()
+    left, reading = ref(written.feed.live()), written.feed.live(buffer=10_000)
+    gc.collect()
+    assert left() is None, "the feed would fill it until the run ends"
+    written.out(session.read_bytes())
+    written.end()
+
+    async def main() -> None:
+        assert numbers_of(await all_of(reading)) == [*range(written.feed.state.records)]
+
+    run(main())
 
 
 def test_all_who_wait_are_woken() -> None:

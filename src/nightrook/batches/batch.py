@@ -9,6 +9,7 @@ from typing import Protocol, Self
 import msgspec
 from msgspec.structs import replace
 
+from nightrook.asyncio_tasks import task_group
 from nightrook.batches.queue import Job, Queue, loop_result
 from nightrook.batches.tasks import BatchTask
 from nightrook.config.options import RunOptions
@@ -28,7 +29,6 @@ from nightrook.runs.limits import UnheldBudgetError
 from nightrook.runs.start import refuse_unheld_run, start
 from nightrook.store.batch_folder import BatchResult
 from nightrook.store.home import home_folder
-from nightrook.story.tasks import task_group
 
 _WATCH_BUDGET_S = 0.25
 

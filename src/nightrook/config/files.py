@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nightrook.model.errors import ConfigError
-from nightrook.user_folders import settings_folder
 
 NAME = "rook.toml"
 PROFILES, AGENTS = "profile", "agents"
@@ -59,11 +58,6 @@ class Surroundings(NamedTuple):
         if project is None or os.path.realpath(project) == os.path.realpath(own):
             return read(own), None
         return read(own), read(project)
-
-
-def user_folder() -> Path:
-    """The folder of the user's settings."""
-    return settings_folder()
 
 
 def project_file(cwd: Path, home: Path) -> Path | None:

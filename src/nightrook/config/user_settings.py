@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nightrook.config.files import NAME, read, user_folder
+from nightrook.config.files import NAME, read
 from nightrook.config.option import variable
+from nightrook.user_folders import settings_folder
 
 if TYPE_CHECKING:
     from nightrook.config.settings import Keep
@@ -62,7 +63,7 @@ def _paths(name: str) -> list[Path]:
 def _value(name: str) -> tuple[Any, Path] | None:
     """The value of a setting, and the folder that paths in it are relative to."""
     text = os.environ.get(variable(name), "")
-    file = None if text.strip() else read(user_folder() / NAME)
+    file = None if text.strip() else read(settings_folder() / NAME)
     if file is None and not text.strip():
         return None
     from nightrook.config.settings import SETTINGS  # slow to import, and most people set nothing
@@ -71,7 +72,7 @@ def _value(name: str) -> tuple[Any, Path] | None:
     if file is None:
         return SETTINGS[name].read_variable(text), Path.cwd()
     found = Source(file, of_project=False).values.get(name)
-    return (found.value, user_folder()) if found else None
+    return (found.value, settings_folder()) if found else None
 
 
 def _absolute(value: str | tuple[str, ...], folder: Path) -> list[Path]:

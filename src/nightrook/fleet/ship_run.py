@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager, suppress
 
 from msgspec.structs import replace
 
+from nightrook.asyncio_tasks import end_tasks
 from nightrook.fleet.connection import Address, Connection, FleetError, connect, connected
 from nightrook.fleet.messages import Claimed, Ended
 from nightrook.fleet.shipper import Attempt, Shipper
 from nightrook.model.text import suggested
 from nightrook.runs.run import Run
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.tasks import end_tasks
 from nightrook.version import __version__
 
 _FINISH_S = 30.0

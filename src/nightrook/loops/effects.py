@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from nightrook.asyncio_tasks import task_group
 from nightrook.config.options import RunOptions
 from nightrook.loops.changed_files import Listings, Snapshots
 from nightrook.loops.checks import run_check
@@ -27,7 +28,6 @@ from nightrook.runs.git.repository import Committed, is_ignored
 from nightrook.runs.run import Run
 from nightrook.runs.start import start
 from nightrook.runs.watchdog import Watchdog
-from nightrook.story.tasks import task_group
 
 Emit = Callable[[LoopEvent], None]
 

@@ -59,7 +59,7 @@ from nightrook.loops.state import (
     Wait,
 )
 from nightrook.loops.storage import LoopFolder
-from nightrook.loops.waiting import obey_stop_requests, wait_until
+from nightrook.loops.waiting import wait_until
 from nightrook.model.errors import NightrookError
 from nightrook.model.limits import UNLIMITED, Limits, left, lowest
 from nightrook.model.safe import safe_line
@@ -68,6 +68,7 @@ from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
 from nightrook.model.text import count, suggested
 from nightrook.runs.git.git_command import GitError
 from nightrook.runs.git.repository import Committed
+from nightrook.store.stop_requests import obey_stop_requests
 
 _MOST_UNREAD = 10_000  # beyond it, events of the agent are only in the log
 

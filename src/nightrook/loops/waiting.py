@@ -1,4 +1,4 @@
-"""Waits of a loop: until a time of day, while its own time lasts, until it is asked to stop.
+"""Waits of a loop: until a time of day, at most until its own time is up or it is stopped.
 
 Two clocks are read. Waits end by the wall clock, because a provider announces a time of day; it is
 read repeatedly, since the machine may sleep or its clock be set. How long the loop has run is
@@ -8,16 +8,14 @@ measured by a steady clock, which never runs backwards and counts time asleep.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from nightrook.loops.events import LoopEvent, Resumed, Waiting
 from nightrook.loops.state import Wait
 from nightrook.model.durations import elapsed_s
-from nightrook.model.errors import NightrookError
-from nightrook.store.folders import ProcessFolder
 
 _READ_CLOCK_S = 30.0
 _REPEAT_S = 600.0
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -61,9 +59,6 @@ async def _sleep_or_stop(sleep: Sleep, seconds: float, stopping: asyncio.Event) 
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
 class SteadyClock:
     """Shows the time of day when it is made; from then on nothing can set it."""
 
@@ -73,20 +68,3 @@ class SteadyClock:
     def now(self) -> float:
         """The time on this clock."""
         return time.clock_gettime(_CLOCK) + self._ahead  # guards: steady-clock
-
-
-_READ_S = 0.5
-
-
-async def obey_stop_requests(folder: ProcessFolder, stop: Callable[[], None]) -> None:
-    """Call `stop` whenever another process asks for it through the folder, from now on.
-
-    Not by a signal: this process may be a program with other work.
-    """
-    with suppress(NightrookError):  # the folder is gone: saving the state will report that
-        known = folder.stop_request()
-        while True:
-            await asyncio.sleep(_READ_S)
-            if (request := folder.stop_request()) != known:
-                known = request
-                stop()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nightrook.model.errors import ConfigError, NightrookError
 from nightrook.model.price import Price, Rates
+from nightrook.user_folders import settings_folder
 
 _PICO = {
     "input": 1_000_000,
@@ -26,10 +27,9 @@ class PriceFileError(NightrookError):
 
 def price_file_path() -> Path:
     """Where the user's own prices are: in the file that the setting `prices_file` names."""
-    from nightrook.config.files import user_folder  # a quick start
-    from nightrook.config.user_settings import prices_file
+    from nightrook.config.user_settings import prices_file  # a quick start
 
-    return prices_file() or user_folder() / "prices.toml"
+    return prices_file() or settings_folder() / "prices.toml"
 
 
 def price_file_problem() -> str | None:

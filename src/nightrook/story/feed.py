@@ -32,6 +32,7 @@ What each part may rely on:
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
+from weakref import WeakSet
 
 from nightrook.adapter.lines import LineBuffer
 from nightrook.model.events import PermissionRequested, UsageReported
@@ -61,7 +62,7 @@ class ByteReader(Protocol):
         """Read the next bytes; nothing if there are none yet."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the files of the stream."""
 
 
 class Position(NamedTuple):
@@ -116,7 +117,7 @@ class Feed:
         self._label = label
         self._recent = RecentRecords(recent_bytes)
         self._waiting: list[asyncio.Future[None]] = []
-        self._live: list[LiveRecords] = []
+        self._live: WeakSet[LiveRecords] = WeakSet()  # those that somebody still reads
         self._readers: set[_Reader] = set()
 
     @property
@@ -152,7 +153,7 @@ class Feed:
     def live(self, buffer: int = 256) -> "LiveRecords":
         """The records from now on; those that do not fit the buffer are dropped and counted."""
         live = LiveRecords(self, buffer)
-        self._live.append(live)
+        self._live.add(live)
         return live
 
     def chunks(self, stream: Stream) -> AsyncIterator[bytes]:
@@ -330,7 +331,7 @@ class RecordLog(Protocol):
     """Decodes a log from its first byte for one reader, without folding."""
 
     def read(self) -> list[Record] | None:
-        """Decode more; None if there is nothing more yet."""
+        """Decode the next records; None if there are none yet."""
 
     def end(self) -> list[Record]:
         """End the stream; return its last records."""
@@ -435,7 +436,10 @@ class RecentRecords:
 
 
 class LiveRecords:
-    """The records from now on: when the buffer is full, new ones are dropped and counted."""
+    """The records from now on: when the buffer is full, new ones are dropped and counted.
+
+    The feed does not keep it: it gets records for as long as its reader holds it.
+    """
 
     def __init__(self, feed: Feed, buffer: int) -> None:
         self.dropped = 0

@@ -12,7 +12,7 @@ import msgspec
 
 from nightrook.model.errors import NightrookError
 from nightrook.runs.asking.attendance import attending
-from nightrook.runs.asking.runtime_folder import runtime_folder
+from nightrook.store.runtime_folder import runtime_folder
 from nightrook.web.access.rules import Rules
 from nightrook.web.address import Address, AddressBook, listen, this_process
 from nightrook.web.app_state import AppState

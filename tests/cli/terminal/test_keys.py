@@ -10,7 +10,7 @@ from tests.cli.boards import Board, BoardAsker, at_once
 
 from nightrook.cli.terminal.keys import QUIET_S, Keys, View, terminal_path
 from nightrook.cli.terminal.permission_prompt import TerminalAsker
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.model.questions import Ask, Decision, Question
 
 
@@ -138,8 +138,8 @@ class Screen:
     def __init__(self) -> None:
         self.order: list[str] = []
         note = self.order.append
-        self.turns = Turns()
-        self.turns.share(partial(note, "pause"), partial(note, "resume"))
+        self.screen = SharedScreen()
+        self.screen.share(partial(note, "pause"), partial(note, "resume"))
 
 
 def test_one_thing_is_asked_at_a_time(board: Board) -> None:
@@ -147,7 +147,7 @@ def test_one_thing_is_asked_at_a_time(board: Board) -> None:
 
     async def whole() -> list[Decision]:
         asker = TerminalAsker(
-            board.path, "claude", screen.turns, cwd="/", limit_s=30, sleep=at_once
+            board.path, "claude", screen.screen, cwd="/", limit_s=30, sleep=at_once
         )
         asks = [Ask(id=id, name="Bash") for id in ("1", "2")]
         deciding = [asyncio.ensure_future(asker(ask)) for ask in asks]
@@ -175,7 +175,7 @@ def test_keys_do_not_count_until_the_page_was_there_for_half_a_second(board: Boa
         await passed.wait()
 
     async def whole() -> Decision:
-        asker = TerminalAsker(board.path, "c", Screen().turns, cwd="/", limit_s=30, sleep=sleep)
+        asker = TerminalAsker(board.path, "c", Screen().screen, cwd="/", limit_s=30, sleep=sleep)
         deciding = asyncio.ensure_future(asker(Ask(id="1", name="Bash", title="ls")))
         await board.until(lambda: "    │ ls" in board.rows())
         await board.typed("y")  # the second half of a double tap
@@ -228,7 +228,7 @@ def test_a_question_that_is_longer_than_the_screen_is_read_to_its_end(board: Boa
 def test_a_key_gives_all_the_time_again(board: Board) -> None:
     async def whole() -> tuple[Decision, float]:
         loop = asyncio.get_running_loop()
-        asker = TerminalAsker(board.path, "claude", Screen().turns, cwd="/", limit_s=1.5)
+        asker = TerminalAsker(board.path, "claude", Screen().screen, cwd="/", limit_s=1.5)
         begun = loop.time()
         deciding = asyncio.ensure_future(asker(Ask(id="1", name="Bash")))
         while loop.time() < begun + 2.0:
@@ -243,7 +243,7 @@ def test_a_key_gives_all_the_time_again(board: Board) -> None:
 
 def test_a_terminal_that_is_gone_is_nobody() -> None:
     async def whole() -> Decision:
-        asker = TerminalAsker("/dev/pts/nowhere", "claude", Screen().turns, cwd="/", limit_s=30)
+        asker = TerminalAsker("/dev/pts/nowhere", "claude", Screen().screen, cwd="/", limit_s=30)
         return await asker(Ask(id="1", name="Bash"))
 
     assert asyncio.run(whole()) == Decision(allow=False, by="nobody")
@@ -251,7 +251,7 @@ def test_a_terminal_that_is_gone_is_nobody() -> None:
 
 def test_a_question_waits_for_no_record_that_nobody_shows() -> None:
     async def whole() -> None:
-        async with asyncio.timeout(30), Turns().paused(7):
+        async with asyncio.timeout(30), SharedScreen().paused(7):
             return
 
     asyncio.run(whole())
@@ -262,14 +262,14 @@ def test_a_question_comes_after_its_record() -> None:
         screen = Screen()
 
         async def asked() -> None:
-            async with screen.turns.paused(3):
+            async with screen.screen.paused(3):
                 screen.order.append("asked")
 
         asking = asyncio.ensure_future(asked())
         for seq in (2, 3):
             await asyncio.sleep(0)
             screen.order.append(f"shown {seq}")
-            screen.turns.shown(seq)
+            screen.screen.shown(seq)
             await asyncio.sleep(0)
         await asking
         return screen.order

@@ -10,9 +10,9 @@ import pytest
 
 from nightrook.model.errors import NightrookError, UnsafeRunError
 from nightrook.process.systems.this_system import system
-from nightrook.runs.asking import runtime_folder as folders
-from nightrook.runs.asking.runtime_folder import runtime_folder
 from nightrook.runs.asking.sockets import connect, listen, release
+from nightrook.store import runtime_folder as folders
+from nightrook.store.runtime_folder import runtime_folder
 
 long_paths = pytest.mark.skipif(
     system.short_path(0, "x") is None, reason="paths of tests are too long for sockets here"

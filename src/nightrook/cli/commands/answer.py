@@ -13,7 +13,7 @@ import msgspec
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.terminal.keys import terminal_path
 from nightrook.cli.terminal.remote_prompts import RemotePrompts
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.config.command_options import AnswerOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment
@@ -88,7 +88,7 @@ async def _ask(path: str, asking: list[tuple[RunFolder, RunInfo]]) -> int:
             if questions := await client.open_questions(folder):
                 what = one_line(info.prompt or "", _LONGEST)
                 click.echo(f"[rook] run {folder.name} · {safe_line(what)}", err=True)
-                await RemotePrompts(path, folder, info, Turns()).ask_open()
+                await RemotePrompts(path, folder, info, SharedScreen()).ask_open()
                 count += len(questions)
     return count
 

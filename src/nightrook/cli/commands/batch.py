@@ -32,7 +32,6 @@ from nightrook.cli.terminal.output import put, put_json
 from nightrook.config.load import lowest_limits
 from nightrook.config.options import LIMIT_OPTIONS, BatchOptions, EndOptions, RunOptions
 from nightrook.display.batches import ResultLines, RunningTask, spent_line
-from nightrook.loops.waiting import obey_stop_requests
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
@@ -42,6 +41,7 @@ from nightrook.process.background import in_background, write_errors_to
 from nightrook.process.systems.this_system import system
 from nightrook.runs.detach import stop_at_signals
 from nightrook.store.batch_folder import BatchTerms
+from nightrook.store.stop_requests import obey_stop_requests
 
 _EXAMPLES = """\b
 Examples:

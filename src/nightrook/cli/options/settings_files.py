@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from nightrook.config.files import Surroundings, user_folder
+from nightrook.config.files import Surroundings
+from nightrook.user_folders import settings_folder
 
 
 def surroundings() -> Surroundings:
@@ -15,6 +16,6 @@ def surroundings() -> Surroundings:
     return Surroundings(
         cwd=cwd,
         home=Path(os.path.realpath(os.path.expanduser("~"))),  # like the working folder
-        user_folder=user_folder(),
+        user_folder=settings_folder(),
         environment=os.environ,
     )

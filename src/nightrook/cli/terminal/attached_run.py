@@ -13,7 +13,7 @@ import click
 from nightrook.cli.terminal.keys import terminal_path
 from nightrook.cli.terminal.output import put
 from nightrook.cli.terminal.remote_prompts import RemotePrompts
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.cli.terminal.view import View
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of
@@ -35,19 +35,19 @@ async def show_attached(
     """
     if from_now:
         await attached.read_now()
-    turns, path = Turns(), terminal_path() if view_options.lively else None
+    screen, path = SharedScreen(), terminal_path() if view_options.lively else None
     view = View(
         sys.stdout,
         view_options,
         attached.story,
         look=look_of(sys.stdout, os.environ),
         started_at=attached.info.started_at,
-        turns=turns,
+        screen=screen,
         start=attached.position if from_now else START,
     )
     following = asyncio.create_task(view.during(attached.follow()))
     leaving = asyncio.create_task(view.until_muted())
-    prompts = RemotePrompts(path, attached.folder, attached.info, turns) if path else None
+    prompts = RemotePrompts(path, attached.folder, attached.info, screen) if path else None
     asking = asyncio.create_task(prompts.follow(view.say)) if prompts else None
     try:
         await asyncio.wait([following, leaving], return_when=asyncio.FIRST_COMPLETED)

@@ -17,7 +17,7 @@ from nightrook.cli.end_actions import EndActions
 from nightrook.cli.terminal.ending import print_end, print_result
 from nightrook.cli.terminal.interrupts import on_interrupts
 from nightrook.cli.terminal.output import put
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.cli.terminal.view import View
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of
@@ -82,9 +82,9 @@ class _Stops:
 async def _watch(
     run: Run, view_options: ViewOptions, ci: CiOutput, alongside: Alongside | None
 ) -> int:
-    turns = Turns()
+    screen = SharedScreen()
     if run.asks and run.agent:
-        _ask_here(run, turns)
+        _ask_here(run, screen)
     stops, echo = _Stops(run), Echo(sys.stdout)
     on_interrupts(stops, echo)
     async with run, alongside(run) if alongside else nullcontext():
@@ -94,7 +94,7 @@ async def _watch(
         ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
             put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
-        texts = await show_run(run, view_options, turns, echo)
+        texts = await show_run(run, view_options, screen, echo)
         verdict = await run.wait()
         ci.close_group()
     print_result(sys.stdout, view_options, run.story, texts)
@@ -104,7 +104,7 @@ async def _watch(
     return verdict.exit_code
 
 
-def _ask_here(run: Run, turns: Turns) -> None:
+def _ask_here(run: Run, screen: SharedScreen) -> None:
     """Ask at this terminal, if there is one, what the agent may do."""
     from nightrook.cli.terminal.keys import terminal_path  # most runs don't ask
     from nightrook.cli.terminal.permission_prompt import TerminalAsker
@@ -114,7 +114,7 @@ def _ask_here(run: Run, turns: Turns) -> None:
         run.on_permission = TerminalAsker(
             path,
             run.label,
-            turns,
+            screen,
             cwd=run.cwd,
             limit_s=run.options.ask_timeout,
             settlement=run.others,
@@ -143,7 +143,7 @@ def _unasked(run: Run) -> Iterator[str]:
 
 
 async def show_run(
-    run: Run, view_options: ViewOptions, turns: Turns | None, echo: Echo
+    run: Run, view_options: ViewOptions, screen: SharedScreen | None, echo: Echo
 ) -> ShownTexts | None:
     """Show a run that has been started, until it is over; return the texts that were shown."""
     view = View(
@@ -152,7 +152,7 @@ async def show_run(
         run.story,
         look=look_of(sys.stdout, os.environ),
         started_at=time.time(),
-        turns=turns,
+        screen=screen,
         echo=echo,
     )
     await view.show()

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from nightrook.cli.terminal.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.display.decisions import chosen, closed_elsewhere, outcome
 from nightrook.display.prompt import Page, Prompt, Size
 from nightrook.model.questions import Ask, ClosedQuestion, Decision, Question
@@ -47,7 +47,7 @@ class TerminalAsker:
         self,
         path: str,
         agent: str,
-        turns: Turns,
+        shared_screen: SharedScreen,
         *,
         cwd: str,
         limit_s: float | None,
@@ -56,7 +56,7 @@ class TerminalAsker:
     ) -> None:
         self._path = path
         self._agent = agent
-        self._turns = turns
+        self._shared_screen = shared_screen
         self._cwd = cwd
         self._limit_s = limit_s
         self._settlement = settlement or _Alone()
@@ -74,7 +74,7 @@ class TerminalAsker:
             limit_s=self._limit_s,
             paint=terminal_look(self._path).paint(),
         )
-        async with self._one, self._turns.paused(ask.seq):
+        async with self._one, self._shared_screen.paused(ask.seq):
             try:
                 decision = await self._within_limit(ask, prompt)
                 closed = await self._settlement.settle(ask.seq, decision)

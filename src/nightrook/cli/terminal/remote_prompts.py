@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from nightrook.cli.terminal.permission_prompt import TerminalAsker
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.model.errors import NightrookError
 from nightrook.model.questions import ClosedQuestion, Decision, OpenQuestion
 from nightrook.runs.asking import client
@@ -40,12 +40,12 @@ class RemotePrompts:
     A question that is answered elsewhere meanwhile leaves the screen, with a line that says so.
     """
 
-    def __init__(self, path: str, folder: RunFolder, info: RunInfo, turns: Turns) -> None:
+    def __init__(self, path: str, folder: RunFolder, info: RunInfo, screen: SharedScreen) -> None:
         self._path = path
         self._folder = folder
         self._label = info.label or "agent"
         self._cwd = info.cwd
-        self._turns = turns
+        self._screen = screen
         self._one = asyncio.Lock()
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._closed: dict[str, ClosedQuestion] = {}
@@ -108,7 +108,7 @@ class RemotePrompts:
             asker = TerminalAsker(
                 self._path,
                 self._label,
-                self._turns,
+                self._screen,
                 cwd=self._cwd,
                 limit_s=limit_s,
                 settlement=_RemoteQuestion(

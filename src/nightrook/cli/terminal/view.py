@@ -8,10 +8,11 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TextIO, TypeVar
 
+from nightrook.asyncio_tasks import task_group
 from nightrook.cli.options.view_options import display_on, reports_starts
 from nightrook.cli.terminal.output import FRAME_S, go_unseen, guarded
 from nightrook.cli.terminal.raw_text import RawOutput, shown_text, without_chatter
-from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.cli.terminal.writer import Writer
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import Look
@@ -26,7 +27,6 @@ from nightrook.model.safe import safe_line
 from nightrook.store.decisions import denied_by_person
 from nightrook.story.feed import START, Position
 from nightrook.story.story import Story
-from nightrook.story.tasks import task_group
 
 Result = TypeVar("Result")
 
@@ -46,7 +46,7 @@ class View:
         *,
         look: Look,
         started_at: float,
-        turns: Turns | None = None,
+        screen: SharedScreen | None = None,
         start: Position = START,
         echo: Echo | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class View:
         self._feed = feed = story.feed
         self._look = look
         self._started_at = started_at
-        self._turns = turns
+        self._screen = screen
         self._start = start
         self.echo = echo or Echo(out)
         """The echo of the terminal, which is off while there is a status line."""
@@ -133,8 +133,8 @@ class View:
             self._count += 1
             if record.seq >= self._start.seq:
                 await self._lines.put(lines)
-            if self._turns is not None:
-                self._turns.shown(record.seq)
+            if self._screen is not None:
+                self._screen.shown(record.seq)
 
     async def _put_head(self, line: str) -> None:
         """Write to stderr what runs, between what is on stdout before it and after it."""
@@ -200,9 +200,9 @@ class View:
             ),
             echo=self.echo,
         )
-        if self._turns is not None and isinstance(self._display, TerminalDisplay):
+        if self._screen is not None and isinstance(self._display, TerminalDisplay):
             display = self._display
-            self._turns.share(display.pause, display.resume, self._lines.written)
+            self._screen.share(display.pause, display.resume, self._lines.written)
         return self._display
 
     def _put(self, lines: list[str]) -> None:

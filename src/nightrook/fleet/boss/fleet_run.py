@@ -10,6 +10,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from nightrook.asyncio_tasks import end_tasks
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.folders import FleetState, read_state
 from nightrook.fleet.boss.heartbeats import BeatWatch
@@ -25,7 +26,6 @@ from nightrook.model.verdict import Verdict
 from nightrook.runs.attached import AttachedRun
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
-from nightrook.story.tasks import end_tasks
 
 _HOLD_LOOK_S = 1.0
 

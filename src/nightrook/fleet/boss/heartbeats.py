@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from nightrook.asyncio_tasks import end_tasks
 from nightrook.fleet import subjects
 from nightrook.fleet.claims import SILENT_S
 from nightrook.fleet.connection import Connection
 from nightrook.fleet.messages import BadMessageError, Beat, load
 from nightrook.fleet.stream_reader import JetStreamReader
-from nightrook.story.tasks import end_tasks
 
 TICK_S = 0.25
 _LONGEST_TICK_S = 0.5

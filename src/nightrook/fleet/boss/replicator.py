@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from typing import Any, Self
 
+from nightrook.asyncio_tasks import end_tasks
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.folders import FleetState, read_state
 from nightrook.fleet.boss.heartbeats import TICK_S, BeatWatch
@@ -25,7 +26,6 @@ from nightrook.fleet.stream_reader import JetStreamReader
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
 from nightrook.story.follow import RunFollower
-from nightrook.story.tasks import end_tasks
 
 _LOCK = "fleet.lock"
 _LOOK_S = 1.0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from nightrook.asyncio_tasks import end_tasks
 from nightrook.fleet.blobs import receive_blob
 from nightrook.fleet.claims import Lease
 from nightrook.fleet.connection import Connection, FleetError, ServerAwayError
@@ -28,7 +29,6 @@ from nightrook.runs.run import Run
 from nightrook.runs.start import start
 from nightrook.store.file_names import QUESTIONS, RESULT_BUNDLE, RESULT_FILES
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.tasks import end_tasks
 from nightrook.version import __version__
 
 _WORK = "work"

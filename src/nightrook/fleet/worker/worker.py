@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
+from nightrook.asyncio_tasks import end_tasks, task_group
 from nightrook.fleet import subjects
 from nightrook.fleet.claims import CLAIM_S, Lease
 from nightrook.fleet.connection import (
@@ -45,7 +46,6 @@ from nightrook.fleet.worker.journal import Entry, Journal
 from nightrook.fleet.worker.pruning import USUAL, Keep, prunes
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.store.files import Folder
-from nightrook.story.tasks import end_tasks, task_group
 from nightrook.version import __version__
 
 _IDLE_S = 0.2

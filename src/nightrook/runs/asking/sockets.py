@@ -8,8 +8,8 @@ from stat import S_ISSOCK
 
 from nightrook.model.errors import UnsafeRunError
 from nightrook.process.systems.this_system import system
-from nightrook.runs.asking.runtime_folder import private_folder, runtime_folder
 from nightrook.store.files import explained
+from nightrook.store.runtime_folder import private_folder, runtime_folder
 
 _SUFFIX = ".sock"
 _NEW = ".new"

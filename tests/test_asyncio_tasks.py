@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nightrook.story.tasks import end_tasks, task_group
+from nightrook.asyncio_tasks import end_tasks, task_group
 
 
 async def _fail(error: Exception) -> None:

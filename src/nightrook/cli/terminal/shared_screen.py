@@ -1,11 +1,11 @@
-"""Whose turn it is on the screen: the lines of the run, or a question to the user."""
+"""The screen that the lines of a run and questions to the user share: one of them at a time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 
-class Turns:
+class SharedScreen:
     """Lets a question use the screen, once the record that it came with is shown."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The public functions that start a run; their options are those of the table, as keywords."""
+"""The public functions that start a run; its options (`config/options.py`) are their keywords."""
 
 import asyncio
 import os

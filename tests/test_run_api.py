@@ -11,10 +11,10 @@ from typing import Any, get_type_hints
 import pytest
 
 import nightrook
-from nightrook.api import run_options
 from nightrook.config.option import rows
 from nightrook.config.options import LoopOptions, RunOptions
 from nightrook.events import ToolStarted
+from nightrook.run_api import run_options
 from nightrook.testing import install_agent
 
 KEYWORDS = ((nightrook.RunKeywords, RunOptions), (nightrook.LoopKeywords, LoopOptions))
