@@ -157,7 +157,7 @@ def imported_by_exec() -> list[str]:
 def first_line(module: str) -> str:
     """What a module says that it is: the first line of its docstring."""
     path = SOURCE.joinpath(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    file = path / "__init__.py" if (path / "__init__.py").exists() else path.with_suffix(".py")
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     return (docstring or "").partition("\n")[0]
 
