@@ -58,7 +58,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TypedDict
 
-from nightrook.adapter.agent import Permission
+from nightrook.model.permissions import Permission
 from nightrook.config.options import FeedMode, OnStuck
 
 Duration = float | str | timedelta

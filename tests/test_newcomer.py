@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from nightrook import agents
-from nightrook.adapter.agent import Agent, Permission, Task
+from nightrook.adapter.agent import Agent, Task
 from nightrook.model.errors import NightrookError
+from nightrook.model.permissions import Permission
 from nightrook.testing import install_agent
 from tests.pages import ROOT, anchors, blocks, table
 from tests.rules import each

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from tests.flat_facts import flat_facts
 
-from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from nightrook.display.console import Paint
 from nightrook.display.ending import AboutRun, summary, warnings
 from nightrook.model.ending import Ending
@@ -24,6 +23,7 @@ from nightrook.model.events import (
 from nightrook.model.facts import Facts, PassedLimit
 from nightrook.model.fold import fold
 from nightrook.model.limits import LimitKind
+from nightrook.model.permissions import PERMIT_ALL, PERMIT_EDITS
 from nightrook.model.records import Record
 from nightrook.model.status import EXIT_CODES, Outcome
 from nightrook.model.verdict import Verdict

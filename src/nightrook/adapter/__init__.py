@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nightrook.adapter.agent import (
-        PERMIT_ALL,
-        PERMIT_EDITS,
         Agent,
         Capabilities,
         ControlChannel,
         Invocation,
-        Permission,
         PromptLimit,
         Replacement,
         Support,
@@ -56,11 +53,12 @@ if TYPE_CHECKING:
     from nightrook.adapter.tools import Tools, first_of, informing_string, split_mcp, title_of
     from nightrook.adapter.usage import reported, uncached
     from nightrook.model.errors import UnsupportedError
+    from nightrook.model.permissions import PERMIT_ALL, PERMIT_EDITS, Permission
     from nightrook.model.questions import Ask, Decision
 
 _MODULES = {
-    "nightrook.adapter.agent": "PERMIT_ALL PERMIT_EDITS Agent Capabilities ControlChannel "
-    "Invocation Permission PromptLimit Replacement Support Task Way prompt_before_stdin "
+    "nightrook.adapter.agent": "Agent Capabilities ControlChannel "
+    "Invocation PromptLimit Replacement Support Task Way prompt_before_stdin "
     "stdin_before_prompt",
     "nightrook.adapter.command_line": "as_typed fits_argument has_prompt needs_stdin option "
     "options_of permission_of value_of with_format",
@@ -75,6 +73,7 @@ _MODULES = {
     "nightrook.adapter.stored": "Stored StoredMemory note_time",
     "nightrook.adapter.usage": "reported uncached",
     "nightrook.adapter.tools": "Tools first_of informing_string split_mcp title_of",
+    "nightrook.model.permissions": "PERMIT_ALL PERMIT_EDITS Permission",
     "nightrook.model.errors": "UnsupportedError",
     "nightrook.model.questions": "Ask Decision",
 }

@@ -8,21 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from nightrook.model.events import Event, ToolStarted
+from nightrook.model.permissions import Permission
 from nightrook.model.questions import Ask, Decision
 from nightrook.model.records import Decoder
-
-Permission = Literal["ask", "edit", "all", "plan", "agent"]
-"""What an agent may do without asking: edit files, everything, only plan, or what its settings say.
-
-With `ask`, its settings apply too, and everything they leave open needs approval.
-"""
-
-
-PERMIT_EDITS = "--permission edit"
-"""The `fix` of a denied call that needs the permission to edit rather than a rule."""
-
-PERMIT_ALL = "--permission all"
-"""The `fix` of a denied call for which no rule is known that would allow it."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from nightrook.adapter.agent import Permission
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 T = TypeVar("T")
 

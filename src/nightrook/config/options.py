@@ -17,7 +17,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nightrook.adapter.agent import Permission
 from nightrook.config.fleet_options import CredentialsOption
 from nightrook.config.option import (
     Bytes,
@@ -34,6 +33,7 @@ from nightrook.config.option import (
     Texts,
 )
 from nightrook.model.limits import Amounts, Limits
+from nightrook.model.permissions import Permission
 
 Format = Literal["text", "jsonl", "raw"]
 """Lines for people, records for programs, or the agent's own bytes."""

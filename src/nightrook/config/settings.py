@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from nightrook.adapter.agent import Permission
 from nightrook.config.option import (
     Bytes,
     Count,
@@ -22,6 +21,7 @@ from nightrook.config.option import (
     rows,
 )
 from nightrook.config.options import EndOptions, RunOptions, ViewOptions
+from nightrook.model.permissions import OF_WORKERS, Permission
 
 Keep = Literal["text", "raw", "counts"]
 """What stays of stored sessions when an agent deletes its files."""
@@ -67,7 +67,7 @@ class UserOptions(msgspec.Struct, frozen=True, kw_only=True):
     worker_permissions: Annotated[
         Annotated[tuple[Permission, ...], Meta(title="a list of permissions")],
         Flag("What jobs of a fleet may ask for on this machine.", setting=True, only_users=True),
-    ] = ("plan", "ask", "edit", "agent")
+    ] = OF_WORKERS
     worker_agents: Annotated[
         Texts,
         Flag(

@@ -13,6 +13,7 @@ from nightrook.config.files import AGENTS, PROFILES, File
 from nightrook.config.option import Option
 from nightrook.config.settings import SETTINGS
 from nightrook.model.errors import ConfigError
+from nightrook.model.permissions import NOT_FOR_PROJECTS
 from nightrook.model.text import cut
 
 _LONGEST_SHOWN = 60
@@ -105,8 +106,8 @@ class Source:
             except ValueError:
                 raise self._wrong(path, wrong_value(setting, raw)) from None
             # guards: project-no-permission-all
-            if self.of_project and (name, value) == ("permission", "all"):
-                raise self._wrong(path, _NOT_FOR_PROJECTS)
+            if self.of_project and name == "permission" and value in NOT_FOR_PROJECTS:
+                raise self._wrong(path, _PERMISSION_OF_PROJECT)
             yield (
                 name,
                 Found(
@@ -207,7 +208,7 @@ _GROUPS = {
 
 _ONLY_USERS = "cannot be set by a project or a profile: set it at the top of your own settings"
 _HELP = "; `rook config --help` lists them"
-_NOT_FOR_PROJECTS = (
+_PERMISSION_OF_PROJECT = (
     "a project's settings cannot grant all permissions: use --permission all, or set it in "
     "your own settings"
 )

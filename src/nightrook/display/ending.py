@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple, assert_never
 
 import msgspec
 
-from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.display import cells, event_lines, numbers
 from nightrook.display.console import Paint, style_of
 from nightrook.model.durations import duration
 from nightrook.model.ending import Ending
 from nightrook.model.ledger import Money
+from nightrook.model.permissions import PERMIT_ALL
 from nightrook.model.safe import safe_line
 from nightrook.model.sentences import process_end
 from nightrook.model.state import RunState

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from nightrook.display import numbers
 from nightrook.display.numbers import price
 from nightrook.model.durations import duration, elapsed_s
@@ -35,6 +34,7 @@ from nightrook.model.events import (
     Unreadable,
 )
 from nightrook.model.ledger import Money
+from nightrook.model.permissions import PERMIT_ALL, PERMIT_EDITS
 from nightrook.model.records import Record
 from nightrook.model.snapshot import Retry, RunningTool, Snapshot
 from nightrook.model.text import cut, first_line, from_home, one_line, relative

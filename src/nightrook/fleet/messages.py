@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from nightrook.adapter.agent import Permission
 from nightrook.config.options import PortableOptions
 from nightrook.fleet.connection import FleetError
 from nightrook.fleet.repository.formats import Shipment
 from nightrook.fleet.subjects import ANY, TOKEN
+from nightrook.model.permissions import Permission
 from nightrook.model.questions import Decision
 from nightrook.model.status import Outcome
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo

@@ -126,3 +126,13 @@ def after_failure(moment: Moment) -> Decision | None:
 def _in_a_row(attempts: Sequence[Attempt], holds: Callable[[Attempt], bool]) -> int:
     """Count the last runs for which it holds, without a gap."""
     return sum(1 for _ in takewhile(holds, reversed(attempts)))
+
+
+AFTER: tuple[tuple[str, Callable[[Moment], Decision | None]], ...] = (
+    ("limits", after_limit),
+    ("transient", after_failure),
+)
+"""The rules that come before those on ceilings and on progress."""
+
+LAST: tuple[tuple[str, Callable[[Moment], Decision | None]], ...] = (("quota", before_quota),)
+"""The rules that come after all others."""

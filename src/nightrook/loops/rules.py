@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import UNSET
 
+from nightrook.loops import retries
 from nightrook.loops.events import CeilingName, Decision
 from nightrook.loops.plan import Ceilings, LoopPlan
-from nightrook.loops.retries import after_failure, after_limit, before_quota
 from nightrook.loops.state import Attempt, Check, LoopState, Moment
 from nightrook.model.limits import Limits
 from nightrook.model.sentences import interrupted_by
@@ -212,15 +212,14 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("completion", _completion),
     ("not_started", _not_started),
     ("broken_check", _broken_check),
-    ("limits", after_limit),
-    ("transient", after_failure),
+    *retries.AFTER,
     ("unknown_cost", _unknown_cost),
     ("ceilings", _ceilings),
     ("stuck", _stuck),
     ("denials", _denials),
     ("same_error", _same_error),
     ("no_progress", _no_progress),
-    ("quota", before_quota),
+    *retries.LAST,
 )
 """In this order: completion comes before the ceilings, so that the last iteration counts."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from nightrook import agents
-from nightrook.adapter.agent import Agent, Permission, Task
+from nightrook.adapter.agent import Agent, Task
 from nightrook.model.errors import NightrookError
 from nightrook.model.events import (
     StreamClosed,
@@ -26,6 +26,7 @@ from nightrook.model.events import (
     Unknown,
 )
 from nightrook.model.fold import fold
+from nightrook.model.permissions import Permission
 from nightrook.model.records import Record, dump, load
 from nightrook.model.verdict import judge
 

@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from nightrook import agents
-from nightrook.adapter.agent import Permission, Task
+from nightrook.adapter.agent import Task
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.agents.acp.client import Client, invoke, refuse
 from nightrook.agents.acp.dialects import DIALECTS
 from nightrook.agents.acp.permissions import MOST_SHOWN
 from nightrook.model.errors import UnsupportedError
 from nightrook.model.events import PermissionRequested, ToolStarted
+from nightrook.model.permissions import Permission
 from nightrook.model.questions import Ask, Decision
 from tests.recorded import cases, name_of
 from tests.rules import each

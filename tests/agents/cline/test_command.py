@@ -5,9 +5,10 @@ import signal
 import pytest
 
 from nightrook import agents
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.agents.cline.command import invoke, keeps_variable, with_output_flags
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 
 @pytest.mark.parametrize("prompt", ["Go", "Say hi", "--help", "x" * 300_000])

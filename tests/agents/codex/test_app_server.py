@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import nightrook
-from nightrook.adapter.agent import Permission, Task
+from nightrook.adapter.agent import Task
 from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name
 from nightrook.agents.codex.adapter import recognises
 from nightrook.agents.codex.app_server.client import Client, answer
@@ -35,6 +35,7 @@ from nightrook.model.events import (
     Unreadable,
     UsageReported,
 )
+from nightrook.model.permissions import Permission
 from nightrook.model.questions import Ask, Decision
 from nightrook.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, messages

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import nightrook
-from nightrook.adapter.agent import PERMIT_ALL, Replacement
+from nightrook.adapter.agent import Replacement
 from nightrook.agents import agent, detect
 from nightrook.agents.copilot import tools
 from nightrook.agents.copilot.adapter import recognises
@@ -21,6 +21,7 @@ from nightrook.model.events import (
     ToolStarted,
 )
 from nightrook.model.fold import fold
+from nightrook.model.permissions import PERMIT_ALL
 from nightrook.model.verdict import judge
 from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each

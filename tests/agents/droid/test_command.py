@@ -2,9 +2,10 @@
 
 import pytest
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.agents.droid.command import invoke, keeps_variable, with_output_flags
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 OUTPUT = ("--output-format", "stream-json")
 

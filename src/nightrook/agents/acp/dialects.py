@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from nightrook.adapter.agent import Permission
 from nightrook.model.events import Level
+from nightrook.model.permissions import Permission
 
 UsageOf = Literal["request", "last_request", "turn", "process", "session"]
 """What the tokens in a result count; `request` are those of chunks, one for each request."""

@@ -4,9 +4,10 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import fits_argument, options_of, permission_of
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("amp",)
 """The name of the program, without folder and `.exe`."""

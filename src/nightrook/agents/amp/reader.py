@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from nightrook.adapter import salvage, stream_json
-from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.reader import Row, decoder_of, stream_of
 from nightrook.adapter.stream_json import Memory, session_started
 from nightrook.agents.amp import tools
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, PermissionDenied, Unknown
+from nightrook.model.permissions import PERMIT_ALL
 
 # Both sentences are in the program 0.0.1790142911.
 _APPROVAL = re.compile(

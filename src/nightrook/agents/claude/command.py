@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import (
     as_typed,
     asks_about_program,
@@ -14,6 +14,7 @@ from nightrook.adapter.command_line import (
     options_of,
     value_of,
 )
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("claude",)
 """The name of the program, without folder and `.exe`."""

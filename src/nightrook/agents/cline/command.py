@@ -4,7 +4,7 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import (
     as_typed,
     asks_about_program,
@@ -14,6 +14,7 @@ from nightrook.adapter.command_line import (
     permission_of,
 )
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("cline",)
 """The name of the program, without folder and `.exe`."""

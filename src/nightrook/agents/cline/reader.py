@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.reader import Row, decoder_of, stream_of
 from nightrook.adapter.usage import reported, uncached
@@ -24,6 +23,7 @@ from nightrook.model.events import (
     ToolStarted,
     Usage,
 )
+from nightrook.model.permissions import PERMIT_ALL
 from nightrook.model.price import credible
 
 _REPEATED = " tool call(s) failed: "  # an error that repeats those of calls (3.0.65 perm_denied)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nightrook.adapter.agent import PERMIT_EDITS, Agent, Capabilities, PromptLimit, Way
+from nightrook.adapter.agent import Agent, Capabilities, PromptLimit, Way
 from nightrook.agents.codex.command import (
     APP_SERVER,
     OUTPUT_FLAGS,
@@ -18,6 +18,7 @@ from nightrook.agents.codex.command import (
 )
 from nightrook.agents.codex.history import SESSION_LOG
 from nightrook.agents.codex.reader import decoder, is_rpc
+from nightrook.model.permissions import PERMIT_EDITS
 
 _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import as_typed, option, options_of, with_format
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("copilot",)
 """The name of the program, without folder and `.exe`."""

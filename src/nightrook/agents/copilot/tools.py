@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import PERMIT_ALL, Replacement
+from nightrook.adapter.agent import Replacement
 from nightrook.adapter.tools import Tools, first_of
 from nightrook.agents.copilot import shapes
 from nightrook.model.events import Change, FileChanged, ToolStarted
+from nightrook.model.permissions import PERMIT_ALL
 
 SUBAGENT = "task"
 """The tool that starts a subagent."""

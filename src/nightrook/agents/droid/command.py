@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import (
     as_typed,
     option,
@@ -13,6 +13,7 @@ from nightrook.adapter.command_line import (
     with_format,
 )
 from nightrook.model.errors import UnsupportedError
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("droid",)
 """The name of the program, without folder and `.exe`."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS, Replacement
+from nightrook.adapter.agent import Replacement
 from nightrook.adapter.tools import Tools
 from nightrook.model.events import Event, FileChanged, PlanChanged, PlanItem, Status, ToolStarted
+from nightrook.model.permissions import PERMIT_ALL, PERMIT_EDITS
 
 SUBAGENT = "Task"
 """The tool that starts a subagent."""

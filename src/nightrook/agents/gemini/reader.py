@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.history import Noted, Session, make_call
 from nightrook.adapter.reader import Row, Table, decoder_of, stream_of
@@ -34,6 +33,7 @@ from nightrook.model.events import (
     Usage,
     UserMessage,
 )
+from nightrook.model.permissions import PERMIT_ALL
 from nightrook.model.text import one_line
 
 _LONGEST_TITLE = 200

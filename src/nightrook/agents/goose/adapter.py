@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nightrook.adapter.agent import PERMIT_ALL, Agent, Capabilities
+from nightrook.adapter.agent import Agent, Capabilities
 from nightrook.agents.goose.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -15,6 +15,7 @@ from nightrook.agents.goose.command import (
 )
 from nightrook.agents.goose.reader import decoder
 from nightrook.agents.goose.tools import replacements
+from nightrook.model.permissions import PERMIT_ALL
 
 
 def recognises(message: Mapping[str, Any]) -> bool:

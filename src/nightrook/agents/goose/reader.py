@@ -11,7 +11,6 @@ import msgspec
 
 from nightrook.adapter import memory as memories
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.history import Facts, Finding, Session, make_call
 from nightrook.adapter.reader import Row, decoder_of, stream_of
@@ -35,6 +34,7 @@ from nightrook.model.events import (
     Usage,
     UserMessage,
 )
+from nightrook.model.permissions import PERMIT_ALL
 from nightrook.model.price import credible
 
 _COMPACTED = "Compaction complete"

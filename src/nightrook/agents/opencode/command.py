@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import as_typed, option, options_of, permission_of, with_format
 from nightrook.model.errors import NightrookError
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("opencode",)
 """The name of OpenCode's program, without folder and `.exe`."""

@@ -25,7 +25,6 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.history import Call, Facts, Finding, Noted, Session, make_call
 from nightrook.adapter.reader import Read, Row, decoder_of, silent_types, stream_of
@@ -52,6 +51,7 @@ from nightrook.model.events import (
     UsageReported,
     UserMessage,
 )
+from nightrook.model.permissions import PERMIT_ALL
 from nightrook.model.price import credible
 
 # The errors of refused calls; nothing else marks them (permission_ask_rejected,

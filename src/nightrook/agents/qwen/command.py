@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.agent import Invocation, Task
 from nightrook.adapter.command_line import as_typed, option, options_of, permission_of, with_format
+from nightrook.model.permissions import Permission
 
 PROGRAMS = ("qwen",)
 """The name of the program, without folder and `.exe`."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS, Replacement
+from nightrook.adapter.agent import Replacement
 from nightrook.adapter.shapes import NOTHING
 from nightrook.adapter.tools import Tools, first_of
 from nightrook.model.events import (
@@ -19,6 +19,7 @@ from nightrook.model.events import (
     Status,
     ToolStarted,
 )
+from nightrook.model.permissions import PERMIT_ALL, PERMIT_EDITS
 from nightrook.model.text import one_line
 
 _FILE = ("file_path", "path", "notebook_path")

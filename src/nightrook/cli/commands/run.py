@@ -7,7 +7,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from nightrook import agents
-from nightrook.adapter.agent import Agent, Permission, Task
+from nightrook.adapter.agent import Agent, Task
 from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.agent_args import AgentArgs, agent_args
 from nightrook.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
@@ -24,6 +24,7 @@ from nightrook.config.options import (
     ViewOptions,
 )
 from nightrook.model.errors import BadRunNameError, UnknownRunError
+from nightrook.model.permissions import Permission
 from nightrook.process.demo_player import is_played
 from nightrook.runs.resume import EarlierRun, NoSessionError, earlier_run
 from nightrook.runs.run import Run

@@ -20,13 +20,13 @@ from nightrook.config.options import ViewOptions
 from nightrook.display.batches import ResultLines, RunningTask
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
+from nightrook.model.status import BATCH_EXIT_CODES
 from nightrook.store import batch_folder
 from nightrook.store.batch_folder import BatchFolder, BatchResult
 from nightrook.store.home import home_folder
 
 _POLL_S = 0.2  # between two looks at results that do not grow
 _LOOK_S, _REST = 1.0, 10  # between two looks at all tasks: at most a tenth of the time is spent
-_FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
 def attach_batch(name: str, options: AttachOptions, view_options: ViewOptions) -> int:
@@ -127,5 +127,5 @@ def _exit_code(folder: BatchFolder, batch: ListedBatch) -> int:
     if batch.done < len(batch.tasks):
         budget = folder.terms().max_cost
         is_over = budget is not None and (batch.spent_usd or 0.0) >= budget
-        return _OVER_BUDGET if is_over else _INTERRUPTED
-    return _FAILED if batch.failed else 0
+        return BATCH_EXIT_CODES["over_budget" if is_over else "interrupted"]
+    return BATCH_EXIT_CODES["failed" if batch.failed else "success"]

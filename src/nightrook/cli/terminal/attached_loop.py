@@ -22,13 +22,12 @@ from nightrook.loops.loop_runs import run_folder
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
-from nightrook.model.status import LOOP_EXIT_CODES
+from nightrook.model.status import EXIT_CODES, LOOP_EXIT_CODES
 from nightrook.runs.attached import AttachedRun
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
 
 _POLL_S = 0.2  # between two looks at a log that does not grow
-_CUT_OFF = 3
 
 
 def attach_loop(name: str, options: AttachOptions, view_options: ViewOptions) -> int:
@@ -43,7 +42,9 @@ def attach_loop(name: str, options: AttachOptions, view_options: ViewOptions) ->
     _print_end(folder, view_options)
     report_log(folder.path)
     state = folder.state()
-    return _CUT_OFF if state is None or state.end is None else LOOP_EXIT_CODES[state.end]
+    if state is None or state.end is None:  # cut off
+        return EXIT_CODES["incomplete"]
+    return LOOP_EXIT_CODES[state.end]
 
 
 def _print_end(folder: LoopFolder, view_options: ViewOptions) -> None:

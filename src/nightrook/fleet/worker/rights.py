@@ -3,12 +3,11 @@
 import msgspec
 from msgspec.structs import asdict
 
-from nightrook.adapter.agent import Permission
 from nightrook.config.options import RunOptions
 from nightrook.fleet.messages import Job
 from nightrook.model.limits import UNLIMITED, Amounts, lowest
+from nightrook.model.permissions import OF_WORKERS, Permission
 
-_USUAL: tuple[Permission, ...] = ("plan", "ask", "edit", "agent")
 _LARGEST_LOG = 10_000_000_000
 
 
@@ -16,7 +15,7 @@ class WorkerRights(msgspec.Struct, frozen=True, kw_only=True):
     """The rights of a worker's jobs; None means without limit."""
 
     agents: tuple[str, ...]
-    permissions: tuple[Permission, ...] = _USUAL
+    permissions: tuple[Permission, ...] = OF_WORKERS
     allow_args: bool = False
     """True if a job may pass arguments and rules to the agent: they can grant anything."""
 

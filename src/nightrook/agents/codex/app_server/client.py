@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.agent import ControlChannel, Invocation, Permission, Task
+from nightrook.adapter.agent import ControlChannel, Invocation, Task
 from nightrook.agents.codex import items, tools
 from nightrook.agents.codex.app_server import shapes
 from nightrook.model.errors import UnsupportedError
@@ -19,6 +19,7 @@ from nightrook.model.events import (
     TurnStarted,
     Unknown,
 )
+from nightrook.model.permissions import Permission
 from nightrook.model.questions import Ask, Decision
 
 # The app server asks only with the permission `ask`; then the user's settings decide for what.
