@@ -1,4 +1,4 @@
-"""The application: its views and the files of the page, behind the guard."""
+"""The application: its API and the files of the page, behind the guard."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,6 +16,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.web.access.agent_check import AgentCheck
 from nightrook.web.access.guard import Guard
 from nightrook.web.access.rules import Rules
+from nightrook.web.api import item_body, items, lists, questions, run, runs, search, server
 from nightrook.web.app_state import AppState
 from nightrook.web.replies import (
     ApiError,
@@ -25,7 +26,6 @@ from nightrook.web.replies import (
     on_nightrook_error,
     on_os_error,
 )
-from nightrook.web.views import item_body, items, lists, questions, run, runs, search, server
 
 PAGE = Path(__file__).parent / "page"
 _NOT_MADE = (
@@ -37,7 +37,7 @@ _NO_SUCH = "there is no such page: start at  /"
 def make_app(state: AppState, rules: Rules) -> ASGIApp:
     """The application of a server."""
     app = Starlette(
-        routes=[*(route for view in _VIEWS for route in view.ROUTES), *_page_routes()],
+        routes=[*(route for view in _API for route in view.ROUTES), *_page_routes()],
         exception_handlers={
             ApiError: on_api_error,
             NightrookError: on_nightrook_error,
@@ -63,8 +63,8 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         await state.close()
 
 
-# A view is a module of `views` that ends with its routes; the first is asked for most often.
-_VIEWS = (items, runs, run, item_body, questions, lists, search, server)
+# Each module ends with its routes; the first is asked for most often.
+_API = (items, runs, run, item_body, questions, lists, search, server)
 
 
 def _page_routes() -> list[BaseRoute]:

@@ -17,11 +17,11 @@ from nightrook.runs.attached import ask_to_stop
 from nightrook.store import decisions
 from nightrook.store.decisions import Decided
 from nightrook.story.tail import log_size
+from nightrook.web.api.items import about_shown
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
 from nightrook.web.run_rows import shown_json
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.views.items import about_shown
 
 _LONGEST = 200_000
 _PATIENCE_S = 0.1

@@ -11,10 +11,10 @@ from starlette.routing import Route
 
 from nightrook.model.errors import NightrookError
 from nightrook.store.list import NewestFirst, ReadRun, run_row
+from nightrook.web.api.parameters import number
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
 from nightrook.web.run_rows import Json, row_json, shown_json
-from nightrook.web.views.parameters import number
 
 _LIMIT = 200
 _MOST = 500

@@ -19,10 +19,10 @@ from nightrook.archive.search.search import EmptyQueryError, Found, Hit, SearchQ
 from nightrook.archive.search.search import search as search_index
 from nightrook.display.search_hits import resume_line
 from nightrook.model.errors import OptionError
+from nightrook.web.api.parameters import number
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError
 from nightrook.web.search_indexing import Indexing
-from nightrook.web.views.parameters import number
 
 _MOST_HITS = 500  # from which the sessions are chosen
 _MOST_OF_A_SESSION = 20

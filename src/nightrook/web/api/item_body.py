@@ -18,10 +18,10 @@ from nightrook.model.timeline import Item
 from nightrook.store.logs import Stream
 from nightrook.story.item_bodies import Body, run_bodies
 from nightrook.story.tail import log_size, read_at
+from nightrook.web.api.parameters import choice, number, path_number
 from nightrook.web.app_state import app_state
 from nightrook.web.replies import ApiError, encoded, json_reply
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.views.parameters import choice, number, path_number
 
 _MOST = 65_536  # characters of a part, or bytes of plain text
 _RAW = ("unknown", "unreadable")  # kinds of items that have nothing but their line

@@ -7,10 +7,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nightrook.model.timeline import Item
+from nightrook.web.api.parameters import flag, number
 from nightrook.web.app_state import AppState, app_state
 from nightrook.web.replies import encoded, json_reply
 from nightrook.web.shown_runs import ShownRun
-from nightrook.web.views.parameters import flag, number
 
 _LIMIT = 500
 _MOST = 5000

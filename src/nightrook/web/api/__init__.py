@@ -1,0 +1,1 @@
+"""The answers of the protocol: lists, runs, items, bodies, questions."""

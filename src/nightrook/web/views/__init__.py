@@ -1,1 +1,0 @@
-"""What the protocol returns: lists, runs, items, bodies, questions."""
