@@ -1,4 +1,4 @@
-"""What an agent adapter is made of; adapters outside of this package import it from here.
+"""The parts of an agent adapter; adapters outside of this package import them from here.
 
 The parts are in the modules of this folder. Each is imported when it is first used.
 """

@@ -14,7 +14,7 @@ from nightrook.model.records import Decoder
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is asked to do, in agent-neutral terms."""
+    """A task for an agent, in agent-neutral terms."""
 
     prompt: str
     model: str | None = None
@@ -26,13 +26,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """The session to resume."""
 
     stream: bool = True
-    """Whether it should write JSON messages; otherwise it writes its answer as plain text."""
+    """True if it should write JSON messages; otherwise it writes its answer as plain text."""
 
     partial: bool = False
-    """Whether a viewer or a budget needs partial messages."""
+    """True if a viewer or a budget needs partial messages."""
 
     via: str | None = None
-    """Which of the agent's `ways` to use; None means the default."""
+    """The name of one of the agent's `ways`; None means the default."""
 
     cwd: str | None = None
     """The folder it works in, an absolute path; None if that is not known yet."""
@@ -63,7 +63,7 @@ def stdin_before_prompt(prompt: str, data: str) -> str:
 
 
 class SessionLog(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent keeps its sessions, to find there what its stream does not report."""
+    """The agent's own session files, to look up what its stream does not report."""
 
     folder: Callable[[Mapping[str, str]], str | None]
     """Returns the folder of all logs in an environment; None if it is not known."""
@@ -79,7 +79,7 @@ class SessionLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Support = Literal["yes", "no", "partly"]
-"""Whether an agent's stream reports something."""
+"""The degree to which an agent's stream reports something."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +87,10 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     asks: bool = False
-    """Whether the agent can ask for approval when run this way."""
+    """True if the agent can ask for approval when run this way."""
 
     usage: Support
-    """Whether it reports all token usage while it works."""
+    """The support for reporting all token usage while it works."""
 
     unbudgeted: str | None = None
     """Why a limit on the cost cannot hold, if it cannot."""
@@ -99,7 +99,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """The command that installs what it runs, if that is not the agent's own program."""
 
     notes: tuple[str, ...] = ()
-    """How it differs from the other ways, one sentence each."""
+    """The differences from the other ways, one sentence each."""
 
 
 def _nothing_to_send(event: Event, line: Callable[[], bytes]) -> bytes:
@@ -118,7 +118,7 @@ def _permits_nothing(ask: Ask) -> bool:
 
 
 class ControlChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """How rook and a running agent talk: approvals, interrupts and the agent's own protocol."""
+    """The messages between rook and a running agent: approvals, interrupts and its own protocol."""
 
     read: Callable[[bytes], Ask | None]
     """Reads the question in a line of the agent's output; None if there isn't one to answer."""
@@ -146,7 +146,7 @@ class ControlChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
-    """How to start an agent: its command line, its stdin and environment, and how to stop it."""
+    """A command line that starts an agent, with its stdin, environment and stop signal."""
 
     command: tuple[str, ...]
     typed: tuple[str, ...] | None = None
@@ -156,16 +156,16 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     stdin: bytes | None = None
-    """What to write to its stdin; None closes it."""
+    """The bytes to write to its stdin; None closes it."""
 
     stdin_is_pipe: bool = False
-    """Whether its stdin has to be a pipe: some agents do not read a file there."""
+    """True if its stdin has to be a pipe: some agents do not read a file there."""
 
     keep_stdin_open: bool = False
-    """Whether stdin stays open after that, for answers to the agent's questions."""
+    """True if stdin stays open after that, for answers to the agent's questions."""
 
     control: ControlChannel | None = None
-    """The control channel of this call, if it differs from that of the agent."""
+    """The control channel of this invocation, if it differs from that of the agent."""
 
     stop_signal: int = signal.SIGTERM
     """The signal that makes it stop cleanly."""
@@ -187,14 +187,14 @@ def no_replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent's stream reports, so that a value it leaves out is never shown as 0."""
+    """The contents of an agent's stream; a value that it leaves out is never shown as 0."""
 
     deltas: Support
     """Parts of a text before it is complete."""
 
     thinking: Support
     subagents: Support
-    """What its subagents do, not only that they were started."""
+    """The work of its subagents, not only their start."""
 
     usage: Support
     cost: Support
@@ -203,16 +203,16 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The exit codes of the commands it ran."""
 
     resume: Support
-    """Whether a session can be resumed."""
+    """Resuming a session."""
 
     end_event: Support
-    """Whether a message says that the turn has ended, and how."""
+    """A message that the turn has ended, with its status."""
 
     calls: Support = "yes"
     """Tool calls, while they run."""
 
     notes: tuple[str, ...] = ()
-    """What a user should know about the above, one sentence each."""
+    """Notes for the user about the above, one sentence each."""
 
 
 def _never_resumes(command: Sequence[str]) -> bool:
@@ -242,7 +242,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The versions of which every message was checked."""
 
     capabilities: Capabilities
-    """What its stream reports when it is run the preferred way; `ways` says how others differ."""
+    """Its capabilities when it is run the preferred way; `ways` describes the differences."""
 
     evidence: Literal["recordings", "documentation"]
     """The source of what is known about its stream."""
@@ -296,10 +296,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The exit codes that report a missing login."""
 
     login_prompt: str | None = None
-    """How a line on stdout begins after which the agent waits for a login, for ever."""
+    """The beginning of a line on stdout after which the agent waits for a login, for ever."""
 
     unpermitted: str | None = None
-    """What the agent may not do unless it is given a permission, as a warning before the run."""
+    """The actions that the agent may not take without a permission, as a warning before the run."""
 
     unbudgeted: str | None = None
     """Why a limit on the cost of a run cannot hold, if it cannot."""
@@ -308,10 +308,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Finds, in a line on stderr, why a call was refused of which no message reports it."""
 
     refusal_fix: str | None = None
-    """What would allow such a call."""
+    """The option that would allow such a call."""
 
     refusal_ends: bool = False
-    """Whether such a refusal ends the run, without a result."""
+    """True if such a refusal ends the run, without a result."""
 
     failures: re.Pattern[str] | None = None
     """Finds, in a line on stderr, why a run failed of which no message reports it."""
@@ -323,13 +323,13 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The longest prompt that it takes."""
 
     session_log: SessionLog | None = None
-    """Where it keeps its sessions, if its stream may not report the model or a broken answer."""
+    """Its own session files, if its stream may not report the model or a broken answer."""
 
     limit_codes: Mapping[int, str] = {}
     """The exit codes that alone report a limit of its own, as `max_turns` or `max_budget`."""
 
     control: ControlChannel | None = None
-    """How it asks for approval; None if it cannot, at least not when run the default way."""
+    """The channel for approvals; None if it cannot ask, at least not when run the default way."""
 
     ways: tuple[Way, ...] = ()
     """The ways to run it, the preferred first; empty if there is only one."""

@@ -1,4 +1,4 @@
-"""What the status of an API's response says about an error, for agents that pass it on."""
+"""The meaning of the HTTP status in an error, for agents that pass on the API's response."""
 
 from collections.abc import Mapping
 

@@ -18,12 +18,12 @@ _LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 
 def fits_argument(prompt: str) -> bool:
-    """Whether a prompt is short enough for a command line."""
+    """True if a prompt is short enough for a command line."""
     return len(prompt.encode()) <= _LONGEST_ARGUMENT
 
 
 def needs_stdin(prompt: str) -> bool:
-    """Whether a prompt is too long for a command line, or would be read as an option."""
+    """True if a prompt is too long for a command line, or would be read as an option."""
     return not fits_argument(prompt) or prompt.startswith("-")
 
 
@@ -61,12 +61,12 @@ def value_of(command: Sequence[str], *names: str) -> str | None:
 
 
 def asks_about_program(command: Sequence[str]) -> bool:
-    """Whether a command line only asks a program for its help or version."""
+    """True if a command line only asks a program for its help or version."""
     return not _ABOUT_ITSELF.isdisjoint(options_of(command))
 
 
 def has_prompt(command: Sequence[str], flags: Collection[str]) -> bool:
-    """Whether a command line certainly has a prompt: in one of these flags, or as an argument.
+    """True if a command line certainly has a prompt: in one of these flags, or as an argument.
 
     An argument is certainly a prompt after `--`, or if it contains a blank and the command line
     does not begin with a subcommand.

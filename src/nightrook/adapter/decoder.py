@@ -53,7 +53,7 @@ _MOST_HELD = 1 << 20  # bytes of noise before the first message
 _load = msgspec.json.Decoder().decode
 
 Events = Event | Sequence[Event]
-"""What a message is decoded to: one event, or a tuple or list of any number of events."""
+"""The result of decoding a message: one event, or a tuple or list of any number of events."""
 
 
 def as_sequence(events: Events) -> Sequence[Event]:
@@ -62,10 +62,10 @@ def as_sequence(events: Events) -> Sequence[Event]:
 
 
 class Reader(Protocol):
-    """What one agent's messages mean. It gets decoded messages and never sees invalid JSON."""
+    """The reader of one agent's messages. It gets decoded messages and never sees invalid JSON."""
 
     memory: Any
-    """What it remembers about the stream."""
+    """The reader's state for the stream."""
 
     table: Mapping[type[msgspec.Struct], Callable[[Any, Any, bytes], Events]]
     """For each message shape, the function that turns memory, message and its JSON into events.
@@ -78,7 +78,7 @@ class Reader(Protocol):
         """The number of turns the agent has finished."""
 
     drift: Drift
-    """Where unknown fields are counted."""
+    """The counts of unknown fields."""
 
     def type_of(self, message: Any) -> str:
         """Return the type of a message, for the report of unknown fields."""
@@ -366,7 +366,7 @@ class ChoosingDecoder:
         return records + self._chosen.close()
 
     def _looks(self, line: bytes) -> bool | None:
-        """Whether a line is a message of the other format; None if it isn't a message."""
+        """True if a line is a message of the other format; None if it isn't a message."""
         try:
             message = _load(line)
         except (ValueError, RecursionError):

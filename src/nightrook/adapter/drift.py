@@ -10,7 +10,7 @@ from nightrook.model.events import UnknownField
 from nightrook.model.text import cut
 
 LOOKED_AT = 100
-"""How many lines of each type are checked; checking all would cost a quarter of the speed."""
+"""The number of lines of each type to check; checking all would cost a quarter of the speed."""
 
 ALWAYS_LOOKED_AT = 20
 """The same for agents whose every stream is checked because it does not name its version."""

@@ -1,4 +1,4 @@
-"""What an agent keeps on disk: a `History` for what it used, a `Transcript` for what happened.
+"""An agent's files on disk: `History` reads their usage for the ledger, `Transcript` their events.
 
 Both are descriptions, and pure: the archive finds and opens the files and passes lines, documents
 or rows to them. They are listed for every report, so they load their readers only when a file has
@@ -23,7 +23,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     id: str
-    """What identifies the call among all calls of the agent."""
+    """The id of the call, unique among all calls of the agent."""
 
     session: str
     at: float | None = None
@@ -42,36 +42,36 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reasoning: int = 0
     web_searches: int = 0
     cost_usd: float | None = None
-    """What the agent says that it cost; None if it does not say."""
+    """The cost reported by the agent; None if it does not report one."""
 
     fast: bool = False
-    """Whether it was served at the provider's fast, more expensive speed."""
+    """True if it was served at the provider's fast, more expensive speed."""
 
     summed: bool = False
-    """Whether it is the sum of several calls: how long each of them was is unknown."""
+    """True if it is the sum of several calls, whose single durations are unknown."""
 
     subagent: str | None = None
-    """Which subagent made the call; None is the main thread."""
+    """The subagent that made the call; None is the main thread."""
 
     project: str | None = None
     """The folder that the agent worked in."""
 
     branch: str | None = None
     copied: bool = False
-    """Whether this line is known to be a copy, as at the beginning of a fork."""
+    """True if this line is known to be a copy, as at the beginning of a fork."""
 
     lineage: bool = False
-    """Whether `id` identifies the call only among its session and the sessions that it forks.
+    """True if `id` is unique only among its session and the sessions that it forks.
 
     Equal ids of other sessions are different calls.
     """
 
     fallback: bool = False
-    """Whether it counts only if its session has no call that is not a fallback."""
+    """True if it counts only when its session has no call that is not a fallback."""
 
 
 CallRow = tuple[str, float, int, int, int, int, int, int]
-"""What is a call's own in `Calls`: its id, its time, and its tokens in the order of `Call`."""
+"""The fields of one call in `Calls`: its id, its time, and its tokens in the order of `Call`."""
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -87,7 +87,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rows: list[CallRow] = []
 
     def call(self, row: CallRow) -> Call:
-        """One of them as a `Call`."""
+        """Return one of them as a `Call`."""
         id, at, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning = row
         return Call(
             id=id,
@@ -124,7 +124,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How much of a provider's limit was used at a time."""
+    """The used part of a provider's limit at a time."""
 
     at: float
     window: str
@@ -138,7 +138,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Finding = Call | Calls | Session | Limit
-"""What can be read from a store."""
+"""A value that is read from a store."""
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -149,10 +149,10 @@ class Used(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     report: UsageReported
     is_event: bool = True
-    """Whether it is an event of the session; False for a line that only the ledger needs."""
+    """True if it is an event of the session; False for a line that only the ledger needs."""
 
     id: str | None = None
-    """What identifies the call, if it isn't the report's `message_id`."""
+    """The id of the call, if it isn't the report's `message_id`."""
 
     session: str | None = None
     """The session of the call, if it is not that of the file."""
@@ -166,11 +166,11 @@ class Used(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Noted = Event | Used | Call | Session | Limit
-"""What a function that reads stored lines returns: events, and what the ledger needs besides."""
+"""The result of reading a stored line: an event, or a value that only the ledger needs."""
 
 
 class Facts(msgspec.Struct, omit_defaults=True):
-    """What the ledger remembers between the lines of a file: plain data that JSON can hold.
+    """The ledger's state between the lines of a file: plain data that JSON can hold.
 
     An agent derives its own from it. Whatever decides about a call is in here, because reading may
     resume in the middle of the file with nothing else.
@@ -184,7 +184,7 @@ class Facts(msgspec.Struct, omit_defaults=True):
     project: str | None = None
     branch: str | None = None
     subagent: str | None = None
-    """What the subagent is called that the file belongs to."""
+    """The name of the subagent that the file belongs to."""
 
 
 def call_of(used: Used, facts: Facts) -> Call:
@@ -259,7 +259,7 @@ class CountingReader(Protocol):
 
     @property
     def facts(self) -> type[Facts]:
-        """What is remembered between the lines of a file."""
+        """The type of the state between the lines of a file."""
 
     @property
     def begin(self) -> Callable[[Sequence[str]], Facts]:
@@ -271,7 +271,7 @@ class CountingReader(Protocol):
 
 
 class Counting(msgspec.Struct, frozen=True, kw_only=True):
-    """How the ledger reads the lines of an agent that has a quicker way than its table's.
+    """The functions that read an agent's lines for the ledger faster than its table does.
 
     The fields are those of `CountingReader`.
     """
@@ -297,7 +297,7 @@ Kind = Literal["lines", "document", "sqlite"]
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent keeps sessions: files below a folder of the user's home."""
+    """The location of an agent's sessions: files below a folder of the user's home."""
 
     home: str
     """The agent's folder below the user's home, as `.local/share`."""
@@ -331,7 +331,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """What one agent keeps on disk."""
+    """The description of one agent's files on disk, for the ledger."""
 
     agent: str
     places: tuple[Place, ...]
@@ -349,8 +349,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     bulk: tuple[bytes, bytes] | None = None
-    """What the first part of a line has if it is bulk that has no usage, as `"message":{`, and what
-    follows there, as `"role":"user"`: such a line is not searched for needles."""
+    """Text in the first part of a line that is bulk without usage, as `"message":{`, and the text
+    that follows it there, as `"role":"user"`: such a line is not searched for needles."""
 
     lines: Callable[[bytes], Sequence[bytes]] = lambda document: (document,)
     """Cuts a file that is one document into the lines that are read; never raises."""
@@ -359,7 +359,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """For a SQLite store; those whose tables or columns a store does not have are left out."""
 
     notes: tuple[str, ...] = ()
-    """What the agent does not report, one sentence each, for people who read a total."""
+    """The gaps in the agent's reports, one sentence each, for people who read a total."""
 
 
 def _has_id(parts: Sequence[str], session: str) -> bool:
@@ -378,7 +378,7 @@ def _not_of_a_task(parts: Sequence[str]) -> str | None:
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """How the stored sessions of one agent are read as events."""
+    """The description of how one agent's stored sessions are read as events."""
 
     agent: str
     recognises: Callable[[Mapping[str, Any]], bool]

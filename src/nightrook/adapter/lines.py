@@ -19,10 +19,10 @@ class Oversized(msgspec.Struct, frozen=True):
     head: bytes
     tail: bytes = b""
     quotes: int = 0
-    """How many quotes without a backslash are between head and tail."""
+    """The number of quotes without a backslash between head and tail."""
 
     escaped: bool = False
-    """Whether a backslash escapes the first byte of the tail."""
+    """True if a backslash escapes the first byte of the tail."""
 
     def __len__(self) -> int:
         return self.size
@@ -152,5 +152,5 @@ def quotes_in(json: bytes) -> int:
 
 
 def is_escaped_after(json: bytes) -> bool:
-    """Whether the next byte is escaped: an odd number of backslashes comes before it."""
+    """True if the next byte is escaped: an odd number of backslashes comes before it."""
     return (len(json) - len(json.rstrip(b"\\"))) % 2 == 1

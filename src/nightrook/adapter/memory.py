@@ -1,4 +1,4 @@
-"""What a reader remembers about a stream: the open turn, tool calls, tasks and partial text."""
+"""The state of a reader of a stream: the open turn, tool calls, tasks and partial text."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -28,7 +28,7 @@ _MOST_OPEN = 20_000  # calls and tasks without an end
 _MOST_SESSIONS = 1000
 _MOST_SIZE = 8_000_000  # characters and bytes of all open calls, and of all of their ids
 LONGEST_TEXT = 4_000_000
-"""How many characters of a text that arrives in pieces are kept."""
+"""The number of characters that are kept of a text that arrives in pieces."""
 
 
 def forget_oldest(things: dict[Any, Any], most: int) -> None:
@@ -42,7 +42,7 @@ def forget_oldest(things: dict[Any, Any], most: int) -> None:
 
 
 class Memory:
-    """What is remembered about one stream; an agent that needs more derives a class from it.
+    """The state of one stream; an agent that needs more derives a class from it.
 
     `known` are the fields of each type of message, separated by spaces, for the report of unknown
     fields (`Drift`).
@@ -138,11 +138,11 @@ class Memory:
         return None
 
     def has_started(self, id: str) -> bool:
-        """Whether a call is open, held back or finished."""
+        """True if a call is open, held back or finished."""
         return id in self.tools or id in self.ended or id in self.held
 
     def has_ended(self, id: str) -> bool:
-        """Whether a call is finished."""
+        """True if a call is finished."""
         return id in self.ended
 
     def start(self, started: ToolStarted) -> list[Event]:

@@ -25,7 +25,7 @@ Table = Mapping[type[msgspec.Struct], Read[M]]
 
 
 Where = Literal["stream", "stored", "both", "ledger"]
-"""Where lines of a shape occur: `both` is in the stream and in stored sessions.
+"""The places of lines of a shape: `both` is in the stream and in stored sessions.
 
 `ledger` is for a stored line that the ledger reads by a smaller shape than the events' or that has
 no events at all.
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
     where: Where = "stream"
     needles: tuple[bytes, ...] = ()
-    """What a stored line of this shape contains one of if the ledger has to read it."""
+    """Substrings: a stored line of this shape with none of them is of no use to the ledger."""
 
 
 def stream_of(rows: Iterable[Row]) -> Table[Any]:

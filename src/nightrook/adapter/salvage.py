@@ -14,7 +14,7 @@ T = TypeVar("T")
 _MOST_DROPS = 64
 _MOST_STARTS = 64
 DEEPEST_PART = 200
-"""How many levels of arrays and objects a part of a message may have, in every Python version."""
+"""The most nested arrays and objects in a part of a message, the same in every Python version."""
 
 DEEPEST_LINE = 400
 """The same for a line; every parser reads that deep, wherever it is called."""

@@ -33,13 +33,13 @@ from nightrook.model.records import Record
 
 
 class TimedMemory(Memory):
-    """What is remembered of a stored session: also the time of the last line."""
+    """The state of reading a stored session: also the time of the last line."""
 
     at: float | None = None
 
 
 class StoredMemory(TimedMemory):
-    """What is remembered of a stored session by an agent with one table for all of its lines."""
+    """The state of reading a stored session with one table for all of its lines."""
 
     facts: Any
     """The part that the ledger needs, a struct derived from `Facts`."""
@@ -55,10 +55,10 @@ class SessionMemory(StoredMemory):
     """For sessions that do not report when a turn ends: it ends with its last answer."""
 
     said: str | None = None
-    """What the agent said last in this turn."""
+    """The agent's last text in this turn."""
 
     is_answered = False
-    """Whether the last message was an answer, after which nothing else came."""
+    """True if the last message was an answer and nothing followed it."""
 
     failure: str | None = None
     """Why the last request failed."""

@@ -68,7 +68,7 @@ class Block(Shape):
 
 
 class Message(Shape):
-    """What an assistant or a user said."""
+    """A message of the assistant or the user."""
 
     id: str | None = None
     model: str | None = None
@@ -193,7 +193,7 @@ def _block_size(_: int, block: OpenBlock) -> int:
 
 
 class Memory(memory.Memory):
-    """What is remembered about one stream: in addition to other wires, the blocks in pieces."""
+    """The state of one stream: in addition to other wires, the blocks in pieces."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         super().__init__(known)
@@ -258,7 +258,7 @@ class StreamJson:
     """Reads the messages of an agent; one derives a class from it."""
 
     repeats_prompts = True
-    """Whether a user's text is a prompt; if not, the agent wrote it for the model."""
+    """True if a user's text is a prompt; otherwise the agent wrote it for the model."""
 
     def __init__(self, tools: Tools) -> None:
         self.tools = tools

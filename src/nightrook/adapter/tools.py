@@ -1,4 +1,4 @@
-"""What is known about an agent's tools: their kinds, MCP servers and the titles of calls."""
+"""The tools of an agent: their kinds, MCP servers and the titles of calls."""
 
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -35,7 +35,7 @@ def response_in(text: str) -> str | None:
 
 
 def is_complete(output: Iterable[Record] | RunState | str, expected: str) -> bool:
-    """Whether the answer is the expected one, ignoring surrounding white space and case.
+    """True if the answer is the expected one, ignoring surrounding white space and case.
 
     The answer of a stream is its final text; that of a text is in its `<response>` tags.
     """

@@ -141,7 +141,7 @@ class OpenLedger(Ledger):
             self._unsettled = Account()
 
     def _rest(self, parent: str | None, now: Usage) -> Usage | None:
-        """How much of a counter's growth no message reported; None if that is nothing or unknown.
+        """Return a counter's growth that no message reported; None if that is nothing or unknown.
 
         Some agents report what each message used and, at the end, a total that includes it.
         """
@@ -158,7 +158,7 @@ class OpenLedger(Ledger):
         return rest
 
     def _difference(self, parent: str | None, now: Usage) -> Usage | None:
-        """How much a counter has grown; None if it is unknown where it started."""
+        """Return a counter's growth; None if its start is unknown."""
         before = self._totals.get(parent, self._earlier if parent is None else NOTHING)
         self._totals[parent] = now
         if before is None:
@@ -166,7 +166,7 @@ class OpenLedger(Ledger):
         return _less(now, [before])
 
     def _grown_cost(self, parent: str | None, now: int | None) -> int | None:
-        """How much a total cost has grown; None if that is unknown, as after a smaller total."""
+        """Return the growth of a total cost; None if it is unknown, as after a smaller total."""
         if now is None:
             return None
         earlier = self._earlier_usd if parent is None else 0.0
@@ -304,7 +304,7 @@ def _usage(event: UsageReported) -> Usage:
 
 
 def _less(whole: Usage, parts: Sequence[Usage]) -> Usage:
-    """What a total has beyond its parts; never less than nothing."""
+    """Return a total minus its parts, at least zero."""
     return Usage(
         **{
             name: None
@@ -336,7 +336,7 @@ def _counts(usage: Usage | None) -> bool:
 
 
 def _missing(whole: Usage, reported: Tokens) -> Usage | None:
-    """What a turn used beyond what its messages reported; None if it is not more."""
+    """Return a turn's use beyond what its messages reported; None if there is none."""
     missing = Usage(
         input=(whole.input or 0) - reported.input,
         output=(whole.output or 0) - reported.output,

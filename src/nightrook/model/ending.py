@@ -38,7 +38,7 @@ class Ending(msgspec.Struct, Generic[_Status], frozen=True, kw_only=True):
     ended_at: float | None = None
     duration_s: float | None = None
     facts: Facts = NOTHING_KNOWN
-    """What decided it; known of runs alone."""
+    """The facts that decided it; only runs have them."""
 
     @staticmethod
     def of_run(

@@ -39,7 +39,7 @@ class PassedLimit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the run was stopped because its cost cannot be known."""
+        """True if the run was stopped because its cost cannot be known."""
         return self.kind == "cost" and self.by == "rook" and self.used is None
 
 
@@ -69,19 +69,19 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """False for a command that no adapter knows: only its exit code counts."""
 
     heard: bool = False
-    """Whether it wrote a message."""
+    """True if it wrote a message."""
 
     text_only: bool = False
-    """Whether it wrote text but no message."""
+    """True if it wrote text but no message."""
 
     plain_text: str | None = None
     """The beginning of that text."""
 
     finished: bool = False
-    """Whether every turn has its result."""
+    """True if every turn has its result."""
 
     ok: bool | None = None
-    """Whether the last turn's result is good; None without one."""
+    """True if the last turn's result is good; None without one."""
 
     reason: str | None = None
     """Why the last turn failed, as a word."""
@@ -94,13 +94,13 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     results: int = 0
     no_answer: bool = False
-    """Whether the last turn succeeded without an answer: neither text nor structured output."""
+    """True if the last turn succeeded without an answer: neither text nor structured output."""
 
     broken_answer: bool = False
-    """Whether the agent's own log shows that the model broke off an answer it reports as whole."""
+    """True if the agent's own log shows that the model broke off an answer it reports as whole."""
 
     truncated: bool = False
-    """Whether the stream ends in the middle of a line."""
+    """True if the stream ends in the middle of a line."""
 
     cut_tasks: int = 0
     """Background tasks that were cut off when the agent ended."""
@@ -119,10 +119,10 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The option that would allow them."""
 
     ended_by_refusal: bool = False
-    """Whether the agent ends without a result after such a refusal."""
+    """True if the agent ends without a result after such a refusal."""
 
     limited: bool = False
-    """Whether it reported that a limit of the provider is used up."""
+    """True if it reported that a limit of the provider is used up."""
 
     window: str | None = None
     """The name of that limit."""
@@ -141,14 +141,14 @@ class PersonFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Why rook stopped the run, if it did; `finished` after a result and a grace period."""
 
     stopped_by: str | None = None
-    """What interrupted it: the name of the signal that rook got, or `rook stop`."""
+    """The cause of its interruption: the name of the signal that rook got, or `rook stop`."""
 
     passed_limit: PassedLimit | None = None
     suspicion: Suspicion | None = None
     """Why rook considers it stuck, with the evidence."""
 
     allow_denials: bool = False
-    """Whether a run that finished although tools were denied counts as a success."""
+    """True if a run that finished although tools were denied counts as a success."""
 
     denied_by_person: tuple[str, ...] = ()
     """The ids of the denied calls to which a person said no."""
@@ -158,7 +158,7 @@ class PersonFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def was_stopped(self) -> bool:
-        """Whether rook ended the run before it had finished."""
+        """True if rook ended the run before it had finished."""
         return self.stopped_for not in (None, "finished")
 
 
@@ -166,19 +166,19 @@ class RecorderFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The state of the saved output: whether it is complete and unchanged."""
 
     recorder_died: bool = False
-    """Whether the recorder or the runner died, so that the process's end was not recorded."""
+    """True if the recorder or the runner died, so that the process's end was not recorded."""
 
     lost_worker: str | None = None
     """The worker of a fleet that was not heard of any more; how the run really ended is unknown."""
 
     lost_bytes: int | None = 0
-    """How much of its output was not recorded; None if its recorder died, and that is unknown."""
+    """The number of bytes that were not recorded; None if the recorder died, and it is unknown."""
 
     log_limit: int | None = None
     """The `max_log_size`, if that is why; otherwise the disk was full."""
 
     tampered: str | None = None
-    """How its saved logs differ from what the recorder wrote."""
+    """The difference between its saved logs and what the recorder wrote."""
 
     unsaved: str | None = None
     """Why the verdict is not in the run folder."""
@@ -194,7 +194,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def has_whole_result(self) -> bool:
-        """Whether the last turn ended well, and nothing of the agent's was cut off after it.
+        """True if the last turn ended well, and nothing of the agent's was cut off after it.
 
         The exit code of a command that no adapter knows may come of being stopped.
         """

@@ -65,10 +65,10 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that it was started in; not every agent reports its own."""
 
     earlier: Usage | None = NOTHING
-    """What a resumed session had used before; None if unknown."""
+    """The usage of a resumed session before this run; None if unknown."""
 
     earlier_usd: float | None = 0.0
-    """What it had cost before, by its agent's count; None if unknown."""
+    """The cost of that session before this run, by its agent's count; None if unknown."""
 
 
 def fold(

@@ -107,7 +107,7 @@ class Money(msgspec.Struct, frozen=True, omit_defaults=True):
     usd: float | None
     source: Source
     at_least: bool = False
-    """Whether there was more, of which the agent does not report what it cost."""
+    """True if the agent does not report the cost of everything."""
 
 
 class Reconciliation(msgspec.Struct, frozen=True):
@@ -164,16 +164,16 @@ class Ledger:
         self._by_parent: dict[str | None, Account] = {}
         self._by_turn: dict[int, Account] = {}
         self.has_usage = False
-        """Whether any tokens were reported."""
+        """True if any tokens were reported."""
         self._estimating = False  # prices are looked up only once an estimate is asked for
         self.total_usd: float | None = None
-        """What the whole session cost, as last reported with its counters."""
+        """The cost of the whole session, as last reported with its counters."""
         self.native_usd: float | None = None
         """The agent's own total at the last result that had one, as it wrote it."""
         self.native_nano: int | None = None
         """The same in nano-dollars."""
         self.native_models: tuple[ModelUsage, ...] | None = None
-        """What the agent says each model used and cost, at that result."""
+        """The usage and cost of each model, as the agent reports them at that result."""
         self._native_turns: dict[int, int] = {}  # what each added to the agent's total
 
     @property
@@ -250,7 +250,7 @@ class Ledger:
 
     @property
     def estimates_tokens(self) -> bool:
-        """Whether the output of some messages is not known exactly, as in a run that was killed."""
+        """True if the output of some messages is not known exactly, as in a run that was killed."""
         return any(not e.final and e.count == self._count for e in self._entries.values())
 
     @property

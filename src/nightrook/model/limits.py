@@ -1,4 +1,4 @@
-"""What can be limited: time, money, tokens and turns, the same for runs, loops, batches and fleets.
+"""The limits of time, money, tokens and turns, the same for runs, loops, batches and fleets.
 
 `Limits` has one field for each of them and no defaults. Whoever has limits (the options of a run,
 the ceilings of a loop, the rights of a worker) converts them to this one value; whoever counts
@@ -49,7 +49,7 @@ class Limits(msgspec.Struct, Generic[Value], frozen=True, kw_only=True):
 
 
 Amounts = Limits[float | None]
-"""What may be used, where None is without limit, or what was used, where None is unknown."""
+"""Limits, where None means unlimited, or amounts used, where None means unknown."""
 
 UNLIMITED: Amounts = Limits(time=None, cost=None, tokens=None, turns=None)
 
@@ -60,7 +60,7 @@ def lowest(one: Amounts, other: Amounts) -> Amounts:
 
 
 def left(limits: Amounts, used: Amounts, *, least: Limits[float]) -> Amounts:
-    """What is left of each limit, but at least so much of it."""
+    """Return the rest of each limit, but never less than `least`."""
 
     def of_one(values: tuple[tuple[float | None, float | None], float]) -> float | None:
         (allowed, spent), lowest_left = values

@@ -7,11 +7,11 @@ import msgspec
 from nightrook.model.events import ToolKind
 
 About = Literal["tool", "plan", "questions", "other"]
-"""What the agent needs: approval of a tool call or a plan, answers to questions, or something
+"""The subject of a question: approval of a tool call or a plan, answers to questions, or something
 else. `other` must be refused, otherwise the agent waits forever."""
 
 By = Literal["person", "program", "rule", "timeout", "nobody"]
-"""Who decided: a user at the keyboard, the caller's code, an earlier decision, or no one."""
+"""The source of a decision: a user, the caller's code, an earlier decision, a timeout, or none."""
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     options: tuple[Option, ...] = ()
     several: bool = False
-    """Whether more than one option may be chosen."""
+    """True if more than one option may be chosen."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that a command runs in, if the agent names one; else it is the run's."""
 
     notes: tuple[str, ...] = ()
-    """What else decides, a line each, such as `outside its sandbox`."""
+    """Further facts for the decision, one per line, such as `outside its sandbox`."""
 
     detail: tuple[str, ...] = ()
     """More lines to decide by: those that a change adds (`+`) and removes (`-`), or the plan."""
@@ -66,10 +66,10 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """The rule that can be allowed for the rest of the run; None if there is none."""
 
     scope: str | None = None
-    """What that rule allows, in words; None if the rule itself says it."""
+    """A description of what that rule allows; None if the rule itself says it."""
 
     remembers: bool = False
-    """Whether the agent itself remembers what is always allowed."""
+    """True if the agent itself remembers what is always allowed."""
 
     questions: tuple[Question, ...] = ()
 
@@ -79,7 +79,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     allow: bool
     always: bool = False
-    """Whether `Ask.always` is allowed for the rest of the run."""
+    """True if `Ask.always` is allowed for the rest of the run."""
 
     reason: str | None = None
     """Why it is not allowed, for the agent."""
@@ -89,7 +89,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     by: By = "program"
     through: str | None = None
-    """What it was made with, such as `terminal` or `web`; None if by the runner's own process."""
+    """The interface it was made in, such as `terminal` or `web`; None in the runner's process."""
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

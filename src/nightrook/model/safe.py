@@ -52,7 +52,7 @@ def safe_json(text: str) -> str:
 
 @cache
 def _ci_command() -> re.Pattern[str]:
-    """What CI services run or fold; where one insists on the start of a line, anywhere as well."""
+    """Return a pattern for commands and folds of CI services, anywhere in a line."""
     return re.compile(
         r"#(?=#(?:vso|teamcity)?\[)"
         r"|:(?=:[A-Za-z][\w-]*(?:::|[ \t]))(?:(?<![\w:>]:)|(?<=\\[nrt]:))"
@@ -63,7 +63,7 @@ def _ci_command() -> re.Pattern[str]:
 
 @cache
 def _ci_start() -> re.Pattern[str]:
-    """What may be a command at the start of a line."""
+    """Return a pattern for the start of a line that may be a command."""
     return re.compile(r"^[^\S\n]*:(?=:)", re.MULTILINE)
 
 

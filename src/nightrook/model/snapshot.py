@@ -13,22 +13,22 @@ from nightrook.model.ledger import Money
 from nightrook.model.text import cut, encodable
 
 MOST_ITEMS = 16
-"""How many open tools, open tasks, questions and limits are listed: the latest."""
+"""The most open tools, open tasks, questions and limits that are listed: the latest."""
 
 MOST_STEPS = 50
-"""How many steps of a plan are listed: the first."""
+"""The most steps of a plan that are listed: the first."""
 
 LONGEST_NAME = 200
 LONGEST_TITLE = 300
 
 Phase = Literal["starting", "waiting", "thinking", "writing", "idle", "ended"]
-"""What the main agent does between calls: it waits for its model, or its model thinks or writes.
+"""The main agent's activity between calls: it waits for its model, or its model thinks or writes.
 
 It is idle once a turn has ended, and ended once its stream is closed.
 """
 
 Activity = Literal[Phase, "tool", "task", "retrying", "asking"]
-"""What the run does now; the fields of the same kind say which tool, task, retry or question."""
+"""The run's current activity; the fields of that kind name the tool, task, retry or question."""
 
 
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
@@ -146,7 +146,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The state of a run after `seq` records."""
 
     seq: int = 0
-    """How many records it is made from: reading can continue at this number."""
+    """The number of records it is made from: reading can continue at this number."""
 
     activity: Activity = "starting"
     since: float | None = None
@@ -166,7 +166,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     tokens: TokenCounts = TokenCounts()
     cost: Money = Money(None, "unknown")
-    """What the session cost so far, and whether the agent said so or rook estimated it."""
+    """The cost of the session so far, and whether the agent reported it or rook estimated it."""
 
     spent_usd: float | None = None
     """The share of it that this process spent."""
@@ -187,19 +187,19 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     files: FileCounts = FileCounts()
 
     turns: int = 0
-    """How many prompts, finished tasks or schedules the agent began to work on."""
+    """The number of prompts, finished tasks and schedules the agent began to work on."""
 
     results: int = 0
-    """How many of those turns have ended."""
+    """The number of those turns that have ended."""
 
     ok: bool | None = None
-    """Whether the last of them ended well, as the agent says."""
+    """True if the last of them ended well, as the agent reports."""
 
     steps: int | None = None
-    """How many steps the finished turns took, as the agent counts them."""
+    """The number of steps in the finished turns, as the agent counts them."""
 
     messages: int = 0
-    """How many messages the main agent's model has written."""
+    """The number of messages the main agent's model has written."""
 
     errors: int = 0
     last_error: Failure | None = None
@@ -209,7 +209,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def has_usage(self) -> bool:
-        """Whether any tokens were reported."""
+        """True if any tokens were reported."""
         return self.tokens.input is not None
 
 

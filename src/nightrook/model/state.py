@@ -130,16 +130,16 @@ class RunState:
         self.tools_finished = 0
         self.tools_orphaned = 0
         self.tool_kinds: Counter[str] = Counter()
-        """How many calls of each kind have ended."""
+        """The number of ended calls of each kind."""
         self.last_orphan: ToolSpan | None = None
         self.cancelled_tool: ToolSpan | None = None
         """The last call, if it was cancelled and the agent did nothing after it."""
         """The last call that never ended."""
         self.open_tasks: dict[str, TaskSpan] = {}
         self.background_tasks = 0
-        """How many tasks there were that may wake the agent when they end."""
+        """The number of tasks that may wake the agent when they end."""
         self.cut_tasks = 0
-        """How many tasks were cut off because the agent ended."""
+        """The number of tasks that were cut off because the agent ended."""
         self.plan: tuple[PlanItem, ...] = ()
         self.files: dict[str, FileState] = {}
         self.context_tokens: int | None = None
@@ -149,7 +149,7 @@ class RunState:
         self.limits: dict[str | None, LimitReported] = {}
         self.denials: dict[str | None, PermissionDenied | Denial] = {}
         self.texts: list[str] = []
-        """What the main agent said; of more than some megabytes, the end."""
+        """The main agent's texts; only the end if they exceed some megabytes."""
         self.errors: list[Error] = []
         """The latest errors."""
         self.errors_reported = 0
@@ -180,7 +180,7 @@ class RunState:
 
     @property
     def heard(self) -> bool:
-        """Whether there was any message at all, even one without an event."""
+        """True if there was any message at all, even one without an event."""
         events = self.records - self.unreadable - (self.closed is not None)
         return events > 0 or bool(self.silent)
 
@@ -198,7 +198,7 @@ class RunState:
         return next(reversed(self.open_tools.values()), self.last_orphan or cancelled)
 
     def has_answer(self, last: TurnFinished) -> bool:
-        """Whether its last turn, which succeeded, has an answer, or did what needs none."""
+        """True if its last turn, which succeeded, has an answer or needs none."""
         if last.structured is not None or last.reason == "local_command":
             return True
         return bool(last.text.strip() if last.text is not None else self.texts)
@@ -211,7 +211,7 @@ class RunState:
 
     @property
     def needs_payment(self) -> bool:
-        """Whether no credit is left at the provider."""
+        """True if no credit is left at the provider."""
         return any(error.needs_payment for error in self.quota_errors)
 
     @property
@@ -302,7 +302,7 @@ class RunState:
         )
 
     def _activity(self) -> tuple[Activity, float | None]:
-        """What the run does now and since when: what holds it up comes first."""
+        """Return the run's current activity and its start; what blocks the run comes first."""
         if self._asks:
             return "asking", next(reversed(self._asks.values())).at
         if self.retrying is not None:

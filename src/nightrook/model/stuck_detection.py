@@ -39,7 +39,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[OpenTool, ...] = ()
     tasks: int = 0
     retry_s: float | None = None
-    """How long the agent waits before it tries again, as it reported."""
+    """The agent's wait before it tries again, as it reported."""
 
     limited: bool = False
     """It waits for the provider's limit."""
@@ -51,7 +51,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Its process tree; None where the system does not show it."""
 
     cpu_s: float | None = None
-    """What the tree used since the last byte."""
+    """The CPU time of the process tree since the last byte."""
 
 
 class Suspicion(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ def suspect(known: Evidence, *, idle_s: float) -> Suspicion | None:
 
 
 def _patience(known: Evidence) -> float:
-    """How many times the usual silence its state explains."""
+    """Return the multiple of the usual silence that the run's state explains."""
     if known.limited:
         return float("inf")
     patience = 1.0

@@ -154,7 +154,7 @@ def _timed_out(facts: Facts) -> bool:
 
 
 def _cut_by(why: StopReason, facts: Facts) -> bool:
-    """Whether rook stopped it for this reason, before it had given a whole good result."""
+    """True if rook stopped it for this reason before it had given a whole good result."""
     return facts.person.stopped_for == why and not facts.has_whole_result
 
 
@@ -167,7 +167,7 @@ def _over_budget(facts: Facts) -> bool:
 
 
 def _had_finished(facts: Facts) -> bool:
-    """Whether the agent ended well by itself, before it could be stopped."""
+    """True if the agent ended well by itself before it could be stopped."""
     is_good = facts.stream.finished and facts.stream.ok is True
     return is_good and facts.process.agent_exit_code == 0
 

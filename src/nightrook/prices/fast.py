@@ -1,4 +1,4 @@
-"""What a call costs that a provider serves at its fast speed: a multiple of the list price."""
+"""The price of a call at a provider's fast speed: a multiple of the list price."""
 
 from nightrook.prices.names import spellings
 

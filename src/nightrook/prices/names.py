@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 FREE = ":free"
-"""How the name of a model ends that its provider serves for nothing."""
+"""The end of the name of a model that its provider serves for free."""
 
 _BEDROCK_VERSION = re.compile(r"-v\d+(:\d+)?$")
 _REGION = re.compile(r"^(us|eu|apac|au|ca|jp|us-gov|global)\.(?=[a-z0-9]+\.)")

@@ -26,7 +26,7 @@ class PriceFileError(NightrookError):
 
 
 def price_file_path() -> Path:
-    """Where the user's own prices are: in the file that the setting `prices_file` names."""
+    """Return the path of the user's own prices: the file that the setting `prices_file` names."""
     from nightrook.config.user_settings import prices_file  # a quick start
 
     return prices_file() or settings_folder() / "prices.toml"

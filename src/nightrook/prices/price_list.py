@@ -56,7 +56,7 @@ class _Dated(msgspec.Struct, frozen=True):
 
 
 class _Copy(msgspec.Struct):
-    """What was looked up, by model; the prices of each in their order."""
+    """The prices that were looked up, by model; those of each in their order."""
 
     version: str
     models: dict[str, tuple[_Dated, ...]] = {}
@@ -119,7 +119,7 @@ def list_version() -> str:
 
 
 def _listed(model: str) -> Any:
-    """What the list has about a model; None if it does not have it."""
+    """Return the list's entry for a model; None if there is none."""
     from genai_prices import data_snapshot  # takes a fifth of a second
 
     snapshot = data_snapshot.get_snapshot()

@@ -52,11 +52,11 @@ class _Chat:
         return None
 
     def asks(self, path: str) -> bool:
-        """Whether it is the path of completions, with any base URL."""
+        """True for the path of completions, with any base URL."""
         return path.endswith("/chat/completions")
 
     def streams(self, request: Request) -> bool:
-        """Whether the request asks for a stream."""
+        """True if the request asks for a stream."""
         return request.body.get("stream") is True
 
     def whole(self, reply: Reply, request: Request) -> Json:

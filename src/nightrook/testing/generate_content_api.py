@@ -42,7 +42,7 @@ class _Gemini:
     """The format of the Gemini API: every event of a stream is a whole response."""
 
     def get(self, path: str) -> Json | None:
-        """Return nothing: there is no list of models."""
+        """Return an empty list of models; None for any other path."""
         return {"models": []} if path.endswith("/models") else None
 
     def aside(self, request: Request) -> Json | None:
@@ -51,11 +51,11 @@ class _Gemini:
         return {"totalTokens": tokens(request.body)} if counts else None
 
     def asks(self, path: str) -> bool:
-        """Whether it is one of the two methods for a message, of any model."""
+        """True for the two methods that ask for a message, of any model."""
         return path.endswith((":generateContent", ":streamGenerateContent"))
 
     def streams(self, request: Request) -> bool:
-        """Whether the method is the one that streams."""
+        """True if the method is the one that streams."""
         return request.path.endswith(":streamGenerateContent")
 
     def whole(self, reply: Reply, request: Request) -> Json:

@@ -54,11 +54,11 @@ class _Messages:
         return {"input_tokens": tokens(request.body)} if counting else None
 
     def asks(self, path: str) -> bool:
-        """Whether it is the path of messages."""
+        """True for the path of messages."""
         return path == "/v1/messages"
 
     def streams(self, request: Request) -> bool:
-        """Whether the request asks for a stream."""
+        """True if the request asks for a stream."""
         return request.body.get("stream") is True
 
     def whole(self, reply: Reply, request: Request) -> Json:

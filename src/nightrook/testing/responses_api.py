@@ -55,11 +55,11 @@ class _Responses:
         return None
 
     def asks(self, path: str) -> bool:
-        """Whether it is the path of responses."""
+        """True for the path of responses."""
         return path == "/v1/responses"
 
     def streams(self, request: Request) -> bool:
-        """Whether the request asks for a stream."""
+        """True if the request asks for a stream."""
         return request.body.get("stream") is True
 
     def whole(self, reply: Reply, request: Request) -> Json:

@@ -26,7 +26,7 @@ VERSION = "1.0.0"
 SESSION = "session-script-1"
 OTHER_SESSION = "session-of-somebody-else"
 REQUEST = {"inputTokens": 1000, "cachedReadTokens": 400, "outputTokens": 50, "thoughtTokens": 10}
-"""What the model uses for each request; `inputTokens` includes the cached ones."""
+"""The usage of each request; `inputTokens` includes the cached ones."""
 EARLIER_REQUESTS = 2  # of a session that is loaded or resumed
 WINDOW = 200_000
 NOT_FOUND = -32601
@@ -362,7 +362,7 @@ class Flag(NamedTuple):
 
 
 class Quirk(NamedTuple):
-    """What a flag does in the middle of a turn; a word that it returns ends the turn."""
+    """The effect of a flag in the middle of a turn; a word that it returns ends the turn."""
 
     act: Callable[..., str | None]
     flag: Flag

@@ -38,7 +38,7 @@ FLOOD_LINE = 100_000
 
 
 class Script:
-    """What one run plays, and the state that faults need."""
+    """The messages of one run, and the state that faults need."""
 
     def __init__(self, options: Json, arguments: list[str]) -> None:
         self.options = options
@@ -367,7 +367,7 @@ def _background_task(lines: Lines, seconds: float) -> Lines:
 
 
 class Fault(NamedTuple):
-    """What a flag does and when: at the start, after the init, at the end, or to all lines."""
+    """The effect of a flag, at one stage: the start, after the init, the end, or on every line."""
 
     stage: str
     act: Callable[..., Any]

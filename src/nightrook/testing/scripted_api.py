@@ -107,10 +107,10 @@ class Dialect(Protocol):
         """The response to a request that isn't part of the script, such as counting tokens."""
 
     def asks(self, path: str) -> bool:
-        """Whether a POST to that path asks for a message."""
+        """True if a POST to that path asks for a message."""
 
     def streams(self, request: Request) -> bool:
-        """Whether the message is streamed."""
+        """True if the message is streamed."""
 
     def whole(self, reply: Reply, request: Request) -> Json:
         """A reply in one response."""

@@ -1,4 +1,4 @@
-"""What is remembered about a stream, in addition to what all agents need."""
+"""The memory of the reader of an ACP stream, in addition to what all agents need."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,7 +29,7 @@ def no_messages(line: bytes) -> None:
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream."""
+    """The state of one stream: its session, turn, calls, tokens and repeated messages."""
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Memory(memory.Memory):
         self.version: str | None = None
         self.login: str | None = None  # how the agent says that a person logs in
         self.read_several: Callable[[bytes], Sequence[Event] | None] = no_messages
-        self.is_led = False  # whether our client leads it, whose ids are methods
+        self.is_led = False  # True if rook wrote the requests; their ids are then method names
         self.session: str | None = None
         self.is_announced = False  # whether the start of the session was reported
         self.is_resumed = False

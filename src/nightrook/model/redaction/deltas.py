@@ -33,7 +33,7 @@ class _Piece(NamedTuple):
     """The end of what was passed on: a secret may have started there."""
 
     kept: str = ""
-    """What was kept back."""
+    """The text that was held back."""
 
 
 class UnsplitSecrets:
@@ -65,7 +65,7 @@ class UnsplitSecrets:
         return replace(record, event=replace(event, **{field: passed}))
 
     def _pass(self, key: tuple[type, str], text: str) -> str:
-        """What can be passed on of a delta and of what was kept before it."""
+        """Return the text that can be passed on of a delta and of what was held back before."""
         before, kept = self._pieces.get(key, _Piece())
         whole = before + kept + text
         keep = min(self._redactor.unfinished(whole), len(kept) + len(text))

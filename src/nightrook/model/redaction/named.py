@@ -45,14 +45,14 @@ _USUAL = (
         rb"|[ehpr]s(?:256|384|512)|rsa-?[0-9]+|x?ed?25519|u?int[0-9]+|[fiu][0-9]{1,2}"
     ),
 )
-"""What else stands behind such names in programs, settings and prose."""
+"""Other values that follow such names in programs, settings and prose."""
 
 _NUMBER = re.compile(rb"[0-9.,:+x/-]+[a-zA-Z%]?")
 _WORDY = re.compile(rb"[A-Za-z]+[0-9]{0,2}(?:[-_./ :][A-Za-z]*[0-9]{0,2})*")
 
 
 def _is_given(value: bytes) -> bool:
-    """Whether a value is none of a variable, where only a secret can stand."""
+    """True if a value is not a variable, where only a secret can stand."""
     return not value.startswith(_VARIABLE)
 
 
@@ -81,7 +81,7 @@ def _is_long_secret(value: bytes) -> bool:
 
 
 def _is_encoded(value: bytes) -> bool:
-    """Whether a value may be a name and a password in base64, which may be letters alone."""
+    """True if a value may be a name and a password in base64, which may be letters alone."""
     return _is_given(value) and not re.fullmatch(rb"[A-Z]?[a-z]+|[A-Z]+", value)
 
 
@@ -94,13 +94,13 @@ class _Name(NamedTuple):
     title: bytes
     hides: Callable[[bytes], bool]
     more: bytes = b""
-    """What matches the rest of the name, behind the word."""
+    """A pattern for the rest of the name, after the word."""
 
     before: tuple[bytes, ...] = ()
     """One of these is before the word, with `-`, `_` or nothing between."""
 
     quick: bytes = b""
-    """What is in the text that has such a name, if the word is in too much."""
+    """A part of such a name, to search for first if the word alone is too frequent."""
 
 
 _KEYS = (
@@ -108,7 +108,7 @@ _KEYS = (
     *(b"encryption", b"license", b"master", b"private", b"preshared", b"secret", b"service"),
     *(b"shared", b"sign", b"signing", b"storage", b"subscription"),
 )
-"""What a key is of whose value is secret; that of a cache or of a table is not."""
+"""Words before `key` whose values are secret; the key of a cache or of a table is not."""
 
 _NAMES = (
     _Name(b"pass", b"password", _is_password, rb"(?:wor[dt]|wd|phrase|code)"),
@@ -126,19 +126,19 @@ _NAMES = (
 _SIGN = rb"""(?:\\{0,8}["'`])?\]?[ \t]{0,16}(?:=>|:=|(?<!:)[:=](?![:=]))[ \t]{0,16}"""
 _GAP = rb"""(?:\\{0,8}["'])?,?[ \t]{1,16}"""
 _OPTION = re.compile(rb"(?:^|[^\w-])--?(?:[a-z0-9]{1,16}-){0,3}\Z")
-"""What is before the word of an option, whose value may follow without a sign."""
+"""The beginning of an option before the word; its value may follow without a sign."""
 
 _LONGEST_OPTION, _LONGEST_BEFORE = 56, 13
 
 
 class _Phrase(NamedTuple):
-    """What stands before a secret that has no name of its own."""
+    """The words before a secret that has no name of its own."""
 
     needles: tuple[bytes, ...]
     title: bytes
     hides: Callable[[bytes], bool]
     before: bytes
-    """What matches it, in lower case."""
+    """A pattern for them, in lower case."""
 
 
 _ARGUMENTS = rb"[ \t][^\n|;&]{0,160}?(?<=[ \t])"
@@ -203,7 +203,7 @@ def without_named(data: bytes) -> bytes:
 
 
 def unfinished(data: bytes) -> int:
-    """How many bytes at the end of text may belong to a secret value that goes on."""
+    """Return the number of bytes at the end that may belong to an incomplete secret value."""
     tail = data[-_LONGEST_VALUE:]
     starts = [start for start, _, _ in _values(tail, tail.lower())]
     most = 0
@@ -215,7 +215,7 @@ def unfinished(data: bytes) -> int:
 
 
 def _secrets(data: bytes, lower: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Where secrets begin and end, and what they are called."""
+    """Yield the start, the end and the title of each secret."""
     for at, title, hides in _values(data, lower):
         value = _VALUE.match(data, at)
         if value is None or data.endswith(_REDACTED, 0, at):
@@ -232,7 +232,7 @@ def _secrets(data: bytes, lower: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _values(data: bytes, lower: bytes) -> Iterator[tuple[int, bytes, Callable[[bytes], bool]]]:
-    """Where values begin that may be secret."""
+    """Yield where each value starts that may be secret, with its title and its test."""
     for name, behind, behind_option in _names():
         if name.quick and name.quick not in lower:
             continue
@@ -264,7 +264,7 @@ def _names() -> list[tuple[_Name, re.Pattern[bytes], re.Pattern[bytes]]]:
 
 @cache
 def _hint() -> re.Pattern[bytes]:
-    """What matches one of the words that a name ends in or a phrase has."""
+    """Return a pattern for the words that a name ends in or a phrase has."""
     words = {name.quick or name.word.lower() for name in _NAMES}
     words.update(needle for phrase in _PHRASES for needle in phrase.needles)
     return re.compile(b"|".join(map(re.escape, sorted(words | {b"cookie"}))))

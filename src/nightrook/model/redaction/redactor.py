@@ -135,7 +135,7 @@ class RedactedLines:
 
 
 def _has_start(word: str) -> bool:
-    """Whether a token or an address with a password may start in a word."""
+    """True if a token or an address with a password may start in a word."""
     return bool(
         has_start(word)
         or any(place.decode() in word for place in _WEBHOOKS)
@@ -144,14 +144,14 @@ def _has_start(word: str) -> bool:
 
 
 def _unfinished_value(text: str) -> int:
-    """How many characters at the end of text may belong to a value that is secret by its name."""
+    """Return the number of characters at the end that may belong to a value with a secret name."""
     data = text[-_LONGEST_NAMED:].encode("utf-8", "surrogatepass")
     size = named.unfinished(data)
     return len(data[len(data) - size :].decode("utf-8", "surrogatepass")) if size else 0
 
 
 def _overlap(text: str, value: str) -> int:
-    """How much of the end of text is the start of a value, if it is more than a few characters."""
+    """Return the length of the end of text that starts a value, if it isn't too short."""
     most = min(len(text), len(value) - 1)
     return next((n for n in range(most, _FEW - 1, -1) if text.endswith(value[:n])), 0)
 
@@ -165,7 +165,7 @@ def _before_secret() -> re.Pattern[str]:
 
 @cache
 def _private_key() -> re.Pattern[bytes]:
-    """What matches a private key, with or without its end."""
+    """Return a pattern for a private key, with or without its end."""
     return re.compile(
         rb"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:%b)*+(?:%b)?+"
         rb"(?:%b-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)?"
@@ -175,7 +175,7 @@ def _private_key() -> re.Pattern[bytes]:
 
 @cache
 def _credentials() -> re.Pattern[bytes]:
-    """What matches the password in an address; it never hides what a shell would run."""
+    """Return a pattern for the password in an address; it never hides what a shell would run."""
     return re.compile(rb"(://[^\s/?#@:\"'<>\\]*:)[^\s/?#@\"'<>`$;|&()\\]+@")
 
 

@@ -8,7 +8,7 @@ _WORD, _ALNUM, _HEX = rb"[A-Za-z0-9_-]", rb"[A-Za-z0-9]", rb"[a-f0-9]"
 # Not inside of a word; what ends an escape of JSON or a colour code does not count.
 _ALONE = rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=\[[0-9]m)|(?<=[\[;][0-9]{2}m))"
 CUT = rb"(?=\.\.\.|\xe2\x80\xa6)"
-"""What matches the end of text that a display has cut."""
+"""A pattern for the end of text that a display has cut."""
 
 _LEAST_OF_CUT = 8
 
@@ -20,7 +20,7 @@ class Shape(NamedTuple):
     starts: str
     body: bytes
     least: int
-    """How many characters of the body make a token; fewer do where text was cut."""
+    """The fewest characters of the body that make a token; fewer do where text was cut."""
 
     before: bytes = b""
     after: bytes = b""
@@ -85,7 +85,7 @@ _TABLE = bytes(
     97 if chr(n).isascii() and (chr(n).isalnum() or n in b"_-") else 32 for n in range(256)
 )
 LONG_WORD = b"a" * 12
-"""What `marked_words` has for every token, even for one that was cut."""
+"""A part of the `marked_words` of every token, even of one that was cut."""
 
 _BEFORE_WORD = 12  # how much of a token may be before its long word: `dp.st.prd.`
 
@@ -116,11 +116,11 @@ class Form(NamedTuple):
 
     name: str
     has: bytes
-    """What is in every text that has one."""
+    """A part of every text that has one."""
 
     whole: bytes
     marked: bytes = b""
-    """What `marked_words` has of one."""
+    """A part of the `marked_words` of one."""
 
 
 FORMS = (
@@ -159,13 +159,13 @@ _LONGEST_FORM = 128
 
 
 def unfinished_form(text: str) -> int:
-    """How many characters at the end of text may be the beginning of such a token."""
+    """Return the number of characters at the end that may be the beginning of such a token."""
     begun = _FORM_BEGUN.search(text, max(0, len(text) - _LONGEST_FORM))
     return len(text) - begun.start() if begun else 0
 
 
 def has_start(word: str) -> bool:
-    """Whether a token may start in a word."""
+    """True if a token may start in a word."""
     return _starts().search(word.encode("utf-8", "replace")) is not None
 
 
@@ -175,7 +175,7 @@ def _mark(token: re.Match[bytes]) -> bytes:
 
 @cache
 def _starts() -> re.Pattern[bytes]:
-    """What matches the start of a token; one branch for each first letter, which makes it quick."""
+    """Return a pattern for the start of a token: one branch per first letter, which is fast."""
     rests: dict[str, list[str]] = {}
     for start in _STARTS:
         rests.setdefault(start[0], []).append(re.escape(start[1:]))

@@ -67,7 +67,7 @@ class Timeline:
         self.seq = 0
         """The number of the next record."""
         self.drafts: dict[str, Draft] = {}
-        """What is being written, by the id of the text."""
+        """Unfinished texts, by id."""
         self._packed: list[bytes] = []
         self.items = Items(self._packed)
         self._changes = array("I")  # the items in the order of their changes

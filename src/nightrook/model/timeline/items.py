@@ -88,15 +88,15 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     tool: ToolKind | None = None
     subagent: str | None = None
     status: str | None = None
-    """How it ended; None while it is open."""
+    """The status it ended with; None while it is open."""
 
     begin: float | None = None
     end: float | None = None
     place: Place | None = None
-    """Where its beginning is: the text, the tool's input."""
+    """The place of its beginning: the text, the tool's input."""
 
     result: Place | None = None
-    """Where its end is: the tool's output, the turn's result."""
+    """The place of its end: the tool's output, the turn's result."""
 
     size: int | None = None
     number: int | None = None

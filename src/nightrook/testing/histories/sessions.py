@@ -30,11 +30,11 @@ class StoredCall:
     cache_read: int = 0
     cache_write: int = 0
     prompt: str | None = None
-    """What the user had written before, if anything."""
+    """The user's earlier prompt, if any."""
 
     text: str = "Done."
     command: StoredCommand | None = None
-    """What the agent ran after it."""
+    """The command that the agent ran after it."""
 
 
 @dataclass(frozen=True, kw_only=True)

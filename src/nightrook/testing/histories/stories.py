@@ -1,4 +1,4 @@
-"""What the made-up sessions are about: a prompt, what the agent says and runs, and its answer."""
+"""The stories of made-up sessions: a prompt, the agent's texts and commands, and its answer."""
 
 from collections.abc import Iterator
 from itertools import cycle, islice
@@ -8,7 +8,7 @@ from nightrook.testing.histories.sessions import StoredCommand
 
 
 class Step(NamedTuple):
-    """What the agent says in one call, and the command that it runs then."""
+    """One call: the agent's text, and the command that it runs then."""
 
     text: str
     command: StoredCommand | None = None
