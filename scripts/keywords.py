@@ -58,8 +58,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TypedDict
 
-from nightrook.model.permissions import Permission
 from nightrook.config.options import FeedMode, OnStuck
+from nightrook.model.permissions import Permission
 
 Duration = float | str | timedelta
 """A length of time: seconds, a `timedelta`, or a text such as "90s", "5m" or "2h"."""

@@ -6,7 +6,7 @@ A mode is one of `Permission`; each agent's `command.py` says by which flags it 
 from typing import Literal
 
 Permission = Literal["ask", "edit", "all", "plan", "agent"]
-"""What an agent may do without asking: edit files, everything, only plan, or what its settings say.
+"""The actions an agent may take without asking: edits, everything, only a plan, or by its settings.
 
 With `ask`, its settings apply too, and everything they leave open needs approval.
 """
