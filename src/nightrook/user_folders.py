@@ -1,4 +1,4 @@
-"""Where rook keeps what is the user's: in the folders that programs of the system have for it.
+"""The user's folders: those that programs of the system have for data, settings and state.
 
 The libraries that know these folders import more than most commands of rook do.
 """
@@ -57,7 +57,7 @@ def rename_commands() -> list[str]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether an earlier version of this project wrote a folder: other programs have that name."""
+    """True if an earlier version of this project wrote a folder: other programs have that name."""
     return any((folder / name).exists() for name in ("runs", "trusted", _EARLIER_SETTINGS))
 
 

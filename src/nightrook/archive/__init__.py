@@ -1,1 +1,1 @@
-"""What agents keep on disk: read once, counted once, and kept in a ledger of our own."""
+"""The archive of stored sessions: each file is read once, each call counted once, in a ledger."""

@@ -1,4 +1,4 @@
-"""What can be exported: events, calls and sessions, as rows of one documented form.
+"""Rows of an export: events, calls and sessions, in one documented form.
 
 The rows are written as JSON lines, CSV or Parquet.
 """
@@ -195,7 +195,7 @@ Format = Literal["jsonl", "csv", "parquet"]
 
 _BATCH = 10_000
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet run the text of a cell."""
+"""First characters with which a spreadsheet runs the text of a cell."""
 
 
 class MissingLibraryError(NightrookError):

@@ -54,7 +54,7 @@ _MOST = 128 * 1024 * 1024  # of a document, which is read whole
 
 
 class Part(NamedTuple):
-    """What was found in some bytes of a file."""
+    """Findings of one piece of a file."""
 
     findings: Sequence[Finding]
     size: int
@@ -170,7 +170,7 @@ def _fail(source: Source, problem: str) -> None:
 
 
 def _is_whole(line: bytes) -> bool:
-    """Whether a line without a newline is complete: a file may end without one."""
+    """True if a line without a newline is complete: a file may end without one."""
     return line.rstrip().endswith(b"}") and _is_json(line)
 
 
@@ -201,7 +201,7 @@ _SETTLED_NS = 2_000_000_000  # clocks of files are coarse: a file can change twi
 
 
 def start_position(fd: int, source: Source, stamp: Stamp) -> int:
-    """Where to read on: behind what was read if the file has only grown, else at its start.
+    """Return where to read on: behind what was read if the file has only grown, else its start.
 
     A source whose earlier bytes have changed, or may have, is marked as rewritten.
     """

@@ -51,17 +51,17 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class ImportReport(msgspec.Struct, kw_only=True):
-    """What an import did."""
+    """Result of an import."""
 
     files: int = 0
-    """How many files there are."""
+    """Number of files."""
 
     read: int = 0
-    """How many of them had something new."""
+    """Number of files that had something new."""
 
     bytes: int = 0
     calls: int = 0
-    """How many calls are new."""
+    """Number of new calls."""
 
     problems: list[Problem] = []
 
@@ -281,7 +281,7 @@ class _Import:
 
 
 def is_gone(path: str) -> bool:
-    """Whether a file no longer exists; one in a folder that cannot be read may still exist."""
+    """True if a file no longer exists; one in a folder that cannot be read may still exist."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -18,10 +18,10 @@ class RunsReading(NamedTuple):
 
     runs: list[RunFigures]
     unfinished: int
-    """How many runs have no verdict yet; they are left out."""
+    """Number of runs without a verdict; they are left out."""
 
     problems: list[str]
-    """Which runs could not be read, and why."""
+    """Runs that could not be read, each with the reason."""
 
 
 def read_runs(home: str | PathLike[str], known: Mapping[str, str]) -> RunsReading:
@@ -59,7 +59,7 @@ def _read_all(folder: Folder, known: Mapping[str, str]) -> RunsReading:
 
 
 def _stamp(run: Path) -> str | None:
-    """What changes with a run's verdict; None if it has none."""
+    """Return a stamp that changes with a run's verdict; None if it has none."""
     try:
         verdict = os.lstat(f"{run}/{VERDICT}")
     except OSError:

@@ -29,7 +29,7 @@ def history_names() -> tuple[str, ...]:
 
 
 def may_add(group: str) -> bool:
-    """Whether a package on the path may have entry points of a group; false only if none has.
+    """True if a package on the path may have entry points of a group; false only if none has.
 
     `importlib.metadata`, which finds them, takes longer to import than all of our own readers.
     """
@@ -64,7 +64,7 @@ def user_homes() -> tuple[Path, ...]:
 
 
 class Stamp(NamedTuple):
-    """What changes when a file is written to."""
+    """Fields of a file's status that change when it is written to."""
 
     inode: int
     size: int
@@ -100,7 +100,7 @@ class SearchedFolder:
         ]
 
     def match(self, below: str) -> tuple[History, Kind] | None:
-        """Whose session a file is, by its path below the folder, and what kind of file it is."""
+        """Return the history and the kind of a file, by its path below the folder."""
         for history, kind, matches in self._patterns:
             if matches(below):
                 return history, kind
@@ -214,7 +214,7 @@ def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
 
 
 def is_elsewhere(link: str, searched: Iterable[str]) -> bool:
-    """Whether a link leads to a folder that the search would not find or come from."""
+    """True if a link leads to a folder that the search would not find or come from."""
     target = _real(link) + "/"
     return _is_folder(target) and not any(
         target.startswith(f"{root}/") or f"{root}/".startswith(target) for root in searched
@@ -222,7 +222,7 @@ def is_elsewhere(link: str, searched: Iterable[str]) -> bool:
 
 
 def _is_folder(path: str) -> bool:
-    """Whether a path is known to be a folder; one in a folder that cannot be read is not."""
+    """True if a path is known to be a folder; one in a folder that cannot be read is not."""
     try:
         return Path(path).is_dir()
     except OSError:

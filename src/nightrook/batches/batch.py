@@ -39,13 +39,13 @@ class CurrentTask(msgspec.Struct):
     task: BatchTask
     since: float
     earlier_usd: float
-    """What it had spent before the batch was interrupted."""
+    """Cost before the batch was interrupted."""
 
     name: str = ""
     """The name of its run or loop."""
 
     cost: Callable[[], float] = lambda: 0.0
-    """What it has spent since."""
+    """Cost since then."""
 
     stop: Callable[[str | None], None] = lambda _: None
     """Ends it; takes what asks for it, as `Run.stop` does."""
@@ -65,7 +65,7 @@ class TaskRun(Protocol):
 
     @property
     def state(self) -> RunState:
-        """What is known of it so far."""
+        """State of the run so far."""
 
     async def __aenter__(self) -> Self:
         """Start it."""
@@ -132,19 +132,19 @@ class Batch:
 
     @property
     def cost_source(self) -> Source:
-        """How certain that sum is."""
+        """Source of that sum: the least certain of its parts."""
         known = (result for result in self._ended if result.spent_usd is not None)
         return least_certain(result.cost_source for result in known)
 
     @property
     def unknown_costs(self) -> int:
-        """How many tasks did not report all of their cost."""
+        """Number of tasks that did not report all of their cost."""
         ran = (result for result in self._ended if result.status != "not_started")
         return sum(result.cost_source == "unknown" for result in ran)
 
     @property
     def has_started(self) -> bool:
-        """Whether a task has started, so that it can have spent something."""
+        """True if a task has started, so that money may have been spent."""
         return bool(self.current) or any(each.status != "not_started" for each in self._ended)
 
     async def __aenter__(self) -> Self:
@@ -217,7 +217,7 @@ class Batch:
             del self.current[task.id]
 
     def _may_start(self) -> bool:
-        """Whether another task may start; when the budget is used up, all tasks are stopped."""
+        """True if another task may start; stop all tasks when the budget is used up."""
         if not self._stopped and self._max_cost is not None and self.spent_usd >= self._max_cost:
             self.is_over_budget = bool(self.current or self._queue.remaining())
             self.stop(by="budget of its batch")
@@ -297,7 +297,7 @@ def refuse_unheld_tasks(tasks: Sequence[BatchTask], max_cost: float) -> None:
 
 
 def _needs_cost(run: RunOptions, *, by_batch: bool) -> bool:
-    """Whether the limit of a task, or of its batch, needs to know what the task costs."""
+    """True if the limit of a task, or of its batch, needs the task's cost."""
     return (by_batch or run.max_cost is not None) and not run.max_cost_unchecked
 
 

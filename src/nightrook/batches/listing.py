@@ -28,7 +28,7 @@ class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     prompt: str
     status: str
-    """How it ended, or `running`, `waiting` (for its turn) or `not done`."""
+    """Outcome, or `running`, `waiting` (for its turn) or `not done`."""
 
     ok: bool | None = None
     """None until it has ended."""
@@ -45,7 +45,7 @@ class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_started(self) -> bool:
-        """Whether it has run, so that it can have cost something."""
+        """True if it has run, so that it may have cost something."""
         return self.status not in ("not_started", "waiting", "not done")
 
 
@@ -64,7 +64,7 @@ class ListedBatch(msgspec.Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None
     cost_source: Source = "unknown"
     unknown_costs: int = 0
-    """How many tasks have run without reporting what they cost."""
+    """Number of tasks that ran without reporting their cost."""
 
     tasks: tuple[ListedTask, ...] = ()
     problem: str | None = None

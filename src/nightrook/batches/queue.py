@@ -1,4 +1,4 @@
-"""Where the tasks of a batch come from and their results go: by default, the batch's folder."""
+"""The queue of a batch: its source of tasks and the place of results, by default a folder."""
 
 import asyncio
 import os
@@ -39,14 +39,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the batch and the number of the task: kept with each of its runs and loops."""
 
     earlier: tuple[BatchResult, ...] = ()
-    """How its earlier runs, or its loop, ended without a result of the task; the last one last."""
+    """Results of its earlier runs, or its loop, that left the task undone; the latest is last."""
 
     loop: str | None = None
     """Its loop, if that can be resumed."""
 
 
 class Queue(Protocol):
-    """Where tasks come from and results go; implement it to take tasks from elsewhere."""
+    """Source of tasks and place of results; implement it to take tasks from elsewhere."""
 
     def remaining(self) -> Sequence[Job]:
         """The jobs that are still to do, as far as they are known."""
@@ -158,7 +158,7 @@ def loop_result(task: BatchTask, name: str, state: LoopState) -> BatchResult:
 
 
 def _cost_source(state: LoopState) -> Source:
-    """How certain the cost of a loop is; that nothing was run is certain."""
+    """Source of a loop's cost; a loop without runs has a certain cost."""
     if not state.attempts:
         return "native"
     return "unknown" if state.unknown_costs else state.cost_source

@@ -36,7 +36,7 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_loop(self) -> bool:
-        """Whether the agent is run repeatedly until the task is done."""
+        """True if the agent is run repeatedly until the task is done."""
         return bool(self.until is not None or self.signal or self.check or self.max_iterations)
 
 

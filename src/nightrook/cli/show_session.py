@@ -80,7 +80,7 @@ class SessionPage(StoryPage):
         return self._session.project
 
     def page_turns(self) -> Sequence[TurnUse] | None:
-        """What each turn used."""
+        """Usage of each turn."""
         return self.turns
 
     def heading(self) -> Heading:

@@ -50,7 +50,7 @@ class StoryPage:
     """A story as it is shown: what all stories have; see `RunPage` and the page of sessions."""
 
     shows_prompts = False
-    """Whether the page shows what the user wrote: more than the prompt that heads it."""
+    """True if the page shows the user's messages: more than the prompt that heads it."""
 
     def __init__(self, story: Story, *, is_running: bool = False) -> None:
         self.story = story
@@ -77,11 +77,11 @@ class StoryPage:
         raise NotImplementedError
 
     def page_turns(self) -> Sequence[TurnUse] | None:
-        """What the page shows of each turn."""
+        """Usage of each turn on the page; None shows none."""
         return None
 
     def document_turns(self) -> Sequence[TurnUse] | None:
-        """What a document shows of each turn."""
+        """Usage of each turn in a document; None shows none."""
         return self.turns
 
     def show(self, options: ShowOptions, look: Look, *, verbose: bool) -> None:
@@ -193,7 +193,7 @@ class RunPage(StoryPage):
         return report_of_run(self.story)
 
     def document_turns(self) -> Sequence[TurnUse] | None:
-        """What each turn used; of a single one the report says that."""
+        """Usage of each turn; that of a single one is in the report."""
         return self.turns if len(self.turns) > 1 else None
 
 

@@ -145,7 +145,7 @@ class GcOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which stored sessions, and what of them, `rook search` and `rook export` take."""
+    """Filter of stored sessions and their content, for `rook search` and `rook export`."""
 
     agent: Annotated[
         Name | None,
@@ -181,7 +181,7 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How `rook search` shows what it finds."""
+    """Options for showing the results of `rook search`."""
 
     all: Annotated[
         bool,

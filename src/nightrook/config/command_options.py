@@ -131,19 +131,19 @@ class RemoveOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def chooses(self) -> bool:
-        """Whether what to remove is chosen by its age or size."""
+        """True if a rule of age, number or size chooses what to remove."""
         return any(each is not None for each in (self.older_than, self.keep, self.max_size))
 
 
 class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast `rook replay` and `rook demo` play."""
+    """Playing speed of `rook replay` and `rook demo`."""
 
     speed: Annotated[Speed, Flag("Play this many times as fast.", metavar="FACTOR")] = 1.0
     instant: Annotated[bool, Flag("Play without pauses.", commands=("replay",))] = False
 
 
 class DemoOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook demo` shows instead of a run."""
+    """Views that `rook demo` can show instead of a run."""
 
     history: Annotated[
         bool,

@@ -41,13 +41,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The files that were read, the weakest first."""
 
     ignored: dict[str, Found] = {}
-    """What would apply if the user trusted the project's file."""
+    """Settings that would apply if the user trusted the project's file."""
 
     ignored_agents: dict[str, OwnAgent] = {}
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """What a project's file needs the user's trust for."""
+    """Settings and agents of a project's file that need the user's trust."""
 
     file: File
     is_trusted: bool
@@ -98,7 +98,7 @@ def load(
 
 
 def review(around: Surroundings) -> Review | None:
-    """What needs trust in the project's file, with any command and profile; None without a file."""
+    """Return what needs trust in the project's file, with any profile; None without a file."""
     own, project = _sources(around)
     if project is None:
         return None

@@ -1,4 +1,4 @@
-"""What an option is: its name, type, default and help, and how its values are read."""
+"""An option: its name, type, default and help, and the reading of its values."""
 
 import math
 import os
@@ -35,7 +35,7 @@ Completion = Literal[
     "stored",
     "ways",
 ]
-"""What a shell offers as the value of an option or an argument."""
+"""Kinds of completion that a shell offers for an option or an argument."""
 
 # What begins with a dash would be an option of the agent on its command line.
 _NO_OPTION = "^[^-]"
@@ -59,7 +59,7 @@ File = Annotated[str, Meta(min_length=1, title="a file")]
 Folders = Annotated[tuple[Folder, ...], Meta(title="a list of folders")]
 
 FOR_AGENT = "options for the agent go after --, or in args"
-"""What to do instead of passing an option of the agent as a value."""
+"""Advice when an option of the agent is passed as a value."""
 
 _TIME, _SHARE, _SIZE = (str(get_args(kind)[1].title) for kind in (Seconds, Share, Bytes))
 
@@ -101,17 +101,17 @@ class Flag(msgspec.Struct, frozen=True):
     """The commands that have it; empty means all that take the struct."""
 
     words: tuple[str, ...] = ()
-    """How it is written on a command line; empty means `--` and its name."""
+    """Spellings on a command line; empty means `--` and its name."""
 
     metavar: str | None = None
     default: str | None = None
-    """What the help shows as the default, if it is not the field's own default."""
+    """Default shown in the help, if it is not the field's own default."""
 
     setting: bool = False
-    """Whether `rook.toml` and a `ROOK_…` variable can set it, by its name."""
+    """True if `rook.toml` and a `ROOK_…` variable can set it, by its name."""
 
     secret: bool = False
-    """Whether its values may have secrets, so that `rook config` shows only how they begin."""
+    """True if its values may have secrets, so that `rook config` shows only how they begin."""
 
     loosens: Loosens = "always"  # guards: loosens-by-default
     strict: tuple[Any, ...] = ()
@@ -121,7 +121,7 @@ class Flag(msgspec.Struct, frozen=True):
     """The words that a setting cannot choose for a command, only its command line."""
 
     only_users: bool = False
-    """Whether only the user's own settings can have it: no project's, profile's or command's."""
+    """True if only the user's own settings can have it: no project's, profile's or command's."""
 
     yields_to: tuple[str, ...] = ()
     """The options that turn it off when they are on the command line and it is a setting."""
@@ -156,17 +156,17 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_list(self) -> bool:
-        """Whether it can be given several times."""
+        """True if it can be given several times."""
         return get_origin(_bare(self.type)) is tuple
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a length of time."""
+        """True if it is a length of time."""
         return _title(self.type) == _TIME
 
     @property
     def is_size(self) -> bool:
-        """Whether it is a number of bytes."""
+        """True if it is a number of bytes."""
         return _title(self.type) == _SIZE
 
     @property
@@ -184,7 +184,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.takes} that {verb} begin with '-' ({FOR_AGENT})"
 
     def is_like_option(self, raw: Any) -> bool:
-        """Whether a value is refused because the agent would take it for one of its options."""
+        """True if a value is refused because the agent would take it for one of its options."""
         metas = getattr(self.element.type, "__metadata__", ())
         refused = any(isinstance(meta, Meta) and meta.pattern == _NO_OPTION for meta in metas)
         words = raw if isinstance(raw, (list, tuple)) else [raw]

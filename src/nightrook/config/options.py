@@ -39,10 +39,10 @@ Format = Literal["text", "jsonl", "raw"]
 """Lines for people, records for programs, or the agent's own bytes."""
 
 FeedMode = Literal["append", "prepend", "replace", "none"]
-"""Where the output of failed checks goes in the next prompt of a loop."""
+"""Place of the output of failed checks in the next prompt of a loop."""
 
 StdinMode = Literal["auto", "wait", "ignore"]
-"""Whether to wait for what is piped to rook: for a few seconds, until it ends, or not at all."""
+"""Waiting for piped input: for a few seconds, until it ends, or not at all."""
 
 OnStuck = Literal["warn", "stop", "retry"]
 OnLimit = Annotated[
@@ -98,7 +98,7 @@ LIMIT_OPTIONS = Limits(time="timeout", cost="max_cost", tokens="max_tokens", tur
 
 
 class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which agent works, what it may do, and what it may use."""
+    """The agent, its permissions and its limits."""
 
     agent: Annotated[
         Name,
@@ -204,7 +204,7 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PortableOptions(AgentOptions, frozen=True, kw_only=True):
-    """What an agent is asked to do, wherever it runs: a job of a fleet contains it."""
+    """Options of a task that hold on any machine: a job of a fleet contains them."""
 
     ask_timeout: Annotated[
         Seconds | None,
@@ -246,7 +246,7 @@ class PortableOptions(AgentOptions, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> Amounts:
-        """What it may use."""
+        """The limits of time, cost, tokens and turns."""
         return LIMIT_OPTIONS.map(lambda name: getattr(self, name))
 
     def with_limits(self, limits: Amounts) -> Self:
@@ -296,7 +296,7 @@ class RunOptions(PortableOptions, frozen=True, kw_only=True):
     """The loop or batch that asks for the run, and which of its runs it is."""
 
     grace: float = 10.0
-    """How many seconds an agent may stay silent after its last result before it is ended."""
+    """Seconds an agent may stay silent after its last result before it is ended."""
 
     @property
     def portable(self) -> PortableOptions:
@@ -306,7 +306,7 @@ class RunOptions(PortableOptions, frozen=True, kw_only=True):
 
 
 class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How `rook run` and `rook exec` start a run."""
+    """Options for starting a run with `rook run` and `rook exec`."""
 
     prompt_file: Annotated[
         File | None,
@@ -334,7 +334,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run is shown."""
+    """Options for showing a run."""
 
     format: Annotated[
         Format,
@@ -399,17 +399,17 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> bool:
-        """Whether the agent's messages are shown."""
+        """True if the agent's messages are shown."""
         return not self.no_text
 
     @property
     def lively(self) -> bool:
-        """Whether lines for people are shown during the run."""
+        """True if lines for people are shown during the run."""
         return self.format == "text" and not self.quiet and not self.json
 
 
 class EndOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run, a loop or a batch writes and calls for others."""
+    """Options for commands, notifications and CI reports at the end of a run, a loop or a batch."""
 
     on_end: Annotated[
         Text | None,

@@ -24,7 +24,7 @@ from nightrook.config.options import EndOptions, RunOptions, ViewOptions
 from nightrook.model.permissions import OF_WORKERS, Permission
 
 Keep = Literal["text", "raw", "counts"]
-"""What stays of stored sessions when an agent deletes its files."""
+"""Part of stored sessions that is kept when an agent deletes its files."""
 
 
 class UserOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     profile: str | None = None
     of_project: bool = False
     loosens: bool = False
-    """Whether it is a project's and allows or costs more than what applies without it."""
+    """True if a project sets it and it allows or costs more than the value without it."""
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,7 +176,7 @@ def _is_command(value: Any) -> bool:
 
 
 def wrong_value(setting: Option, raw: Any) -> str:
-    """What a setting takes instead of this value."""
+    """Return the message about a wrong value, with the values that the setting takes."""
     meant = hint(str(raw), setting.choices)
     return f"{setting.name} takes {setting.takes_instead(raw)}, not {shown(raw)}{meant}"
 

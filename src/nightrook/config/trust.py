@@ -1,4 +1,4 @@
-"""Which project files the user trusts: one small file for each content, in the user's folder.
+"""Trust in project files: one small file for each content, in the user's folder.
 
 Trust is for a path and its content: a file that changes, or is somewhere else, needs it again.
 """
@@ -14,7 +14,7 @@ from nightrook.config.option import Option
 
 
 def loosens(setting: Option, value: Any, usual: Any) -> bool:
-    """Whether a value allows or costs more, or shows less, than the one that applies without it."""
+    """True if a value allows or costs more, or shows less, than the one that applies without it."""
     flag = setting.flag
     if flag.loosens == "never" or value == usual:
         return False
@@ -27,7 +27,7 @@ def loosens(setting: Option, value: Any, usual: Any) -> bool:
 
 
 def is_trusted(folder: Path, file: File) -> bool:
-    """Whether the user trusts a file as it was read."""
+    """True if the user trusts a file as it was read."""
     return os.path.isfile(folder / _name(file))  # noqa: PTH113 (the folder may be unreadable)
 
 

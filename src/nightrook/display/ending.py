@@ -30,13 +30,13 @@ Shown = Literal["nothing", "lines", "everything"]
 
 
 class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last lines of a run name beside its verdict and its state."""
+    """Facts in the last lines of a run besides its verdict and its state."""
 
     run: str | None
     """Its name; None if it is not saved."""
 
     shown: Shown = "nothing"
-    """How much of it is above these lines: that is not advised again."""
+    """Part of the run shown above these lines: that is not advised again."""
 
     resets_in_s: float | None = None
     """The time until the provider's limit resets."""
@@ -49,7 +49,7 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     """The command that logs in, if that is what the run lacked."""
 
     own_agent: str | None = None
-    """What the user calls the agent, if the settings define it."""
+    """Name of the agent in the user's settings, if they define it."""
 
     other_agent: str | None = None
     """An agent that could do the work instead."""

@@ -55,7 +55,7 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a page shows."""
+    """Options for the length and detail of a page."""
 
     width: int
     verbose: bool = False
@@ -66,7 +66,7 @@ class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that is shown as `~`."""
 
     prompts: bool = False
-    """Whether to show what the user wrote: in a session, that is more than its first prompt."""
+    """True to show the user's messages: in a session, more than its first prompt."""
 
     now: float | None = None
     """The time, if the run is running: then a call without an end is running, too."""
@@ -228,7 +228,7 @@ class Page:
             yield self.paint("aside", f"  … {len(lines) - most} more (--full)")
 
     def _call(self, item: Item) -> Call:
-        """What a call is about, remembered for what refers to it."""
+        """Return what a call is about, and remember it for the items that refer to it."""
         tool = RunningTool(
             id=str(item.id),
             name=item.name,
@@ -263,7 +263,7 @@ class Page:
         return event_lines.took(call, item.end, shortest=shortest)
 
     def _body(self, item: Item, call: Call) -> Iterator[str]:
-        """What a call was given and returned; folded, only what it changed."""
+        """Yield the input and output of a call; folded, only its changes."""
         full, verbose = self.options.full, self.options.verbose
         if not full and not verbose and item.tool != "edit":
             return

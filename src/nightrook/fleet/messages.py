@@ -68,7 +68,7 @@ class Job(Message, frozen=True, kw_only=True, omit_defaults=True):
     label: _Token
     lease_s: _Seconds
     options: PortableOptions
-    """What the agent is asked to do."""
+    """Options of the task."""
 
     repository: RepositoryPlan | None = None
     budget: _Token | None = None
@@ -91,7 +91,7 @@ class Job(Message, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def permission(self) -> Permission:
-        """What the agent may do."""
+        """Permissions of the agent."""
         return self.options.permission or "agent"
 
     @property

@@ -22,7 +22,7 @@ _SLACK = 64 * 1024 * 1024  # times, questions and the like, beside the output
 
 
 class Written(Enum):
-    """What became of a chunk."""
+    """Result of writing a chunk."""
 
     NEW = "new"
     KNOWN = "known"
@@ -59,11 +59,11 @@ class Mirror:
 
     @property
     def sizes(self) -> dict[ShippedLog, int]:
-        """How many bytes of each log are here."""
+        """Return the bytes of each log that are here."""
         return dict(self._sizes)
 
     def has(self, sizes: dict[str, int]) -> bool:
-        """Whether all logs are here, with these sizes."""
+        """True if all logs are here, with these sizes."""
         return not self.lacks(sizes)
 
     def lacks(self, sizes: dict[str, int]) -> dict[ShippedLog, int]:

@@ -35,7 +35,7 @@ class LoopStarted(_LoopEvent, tag="loop_started", frozen=True, kw_only=True):
     ceilings: Ceilings
     resumed: bool = False
     iterations: int = 0
-    """How many iterations were done before it was resumed."""
+    """Number of iterations before it was resumed."""
 
     worktree: str | None = None
     branch: str | None = None
@@ -93,7 +93,7 @@ class CheckFinished(_LoopEvent, tag="check_finished", frozen=True, kw_only=True)
 
 
 class Decision(_LoopEvent, tag="decision", frozen=True, kw_only=True):
-    """What the loop does next, and why."""
+    """Next step of the loop, and the reason."""
 
     step: Step
     rule: str
@@ -152,7 +152,7 @@ class AgentThinking(_LoopEvent, tag="agent_thinking", frozen=True, kw_only=True)
 
 
 class SessionStats(_LoopEvent, tag="session_stats", frozen=True, kw_only=True):
-    """What a turn of the agent cost and used."""
+    """Cost and usage of a turn of the agent."""
 
     iteration: int
     cost_usd: float | None = None
@@ -176,7 +176,7 @@ class LoopFinished(_LoopEvent, tag="loop_finished", frozen=True, kw_only=True):
 
     cost_source: Source = "unknown"
     unknown_costs: int = 0
-    """How many runs reported no cost."""
+    """Number of runs that reported no cost."""
 
 
 LoopEvent = (

@@ -118,7 +118,7 @@ class Progress:
 
 
 _LEAST: Limits[float] = Limits(time=1.0, cost=0.0, tokens=1, turns=1)
-"""What a run may use at least, whatever is left of the ceilings: only money can be used up."""
+"""Least limits of a run, whatever is left of the ceilings: only money can be used up."""
 
 _LONGEST_OUTPUT = 2000
 _UNCHECKED = frozenset({"interrupted", "not_started"})
@@ -266,7 +266,7 @@ class Iterations:
 
 
 def _is_checked(report: Report) -> bool:
-    """Whether the checks run: after a limit only if the agent said before it that it is done."""
+    """True if the checks run: after a limit only if the agent said before it that it is done."""
     if report.status == "limited":
         return report.said_done
     return report.status not in _UNCHECKED

@@ -75,7 +75,7 @@ def report(
 
 
 def says_done(state: RunState, goal: Goal, nonce: str) -> bool:
-    """Whether the main agent's own text says that it is done."""
+    """True if the main agent's own text says that it is done."""
     if goal.until is not None and not is_complete(state, goal.until):
         return False
     if goal.signals and not signals(state, goal.signals):
@@ -86,7 +86,7 @@ def says_done(state: RunState, goal: Goal, nonce: str) -> bool:
 
 
 def _answers_with(state: RunState, nonce: str) -> bool:
-    """Whether the final answer has the word alone on a line."""
+    """True if the final answer has the word alone on a line."""
     if not state.results or not state.results[-1].ok:
         return False
     answer = final_text(state) or ""

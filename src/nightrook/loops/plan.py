@@ -27,7 +27,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs_answer(self) -> bool:
-        """Whether the agent itself must say that it is done."""
+        """True if the agent itself must say that it is done."""
         return self.until is not None or bool(self.signals) or self.ask_done
 
 
@@ -62,7 +62,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     same_answer: int = 5
     same_denial: int = 3
     backoffs: int = 12
-    """How many times in a row the network may fail or the provider may be overloaded."""
+    """Number of failures in a row allowed for an unreachable network or an overloaded provider."""
 
 
 class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of a loop; it is kept on disk, so that the loop can be resumed."""
 
     run: RunOptions
-    """What every iteration is asked for; the loop adds what is left to spend."""
+    """Options of every iteration; the loop adds the limits that are left."""
 
     prompt_file: str | None = None
     """Read before every iteration; the prompt of `run` is empty then."""
@@ -85,7 +85,7 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     goal: Goal
     ceilings: Ceilings = Ceilings()
     needs_cost: bool = False
-    """Whether a run is refused, or stopped, whose cost cannot be compared with its ceiling."""
+    """True if a run is refused or stopped when its cost cannot be compared with its ceiling."""
 
     patience: Patience = Patience()
     on_limit: OnLimit = OnLimit()
@@ -94,7 +94,7 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     on_stuck: OnStuck = "stop"
     idle_s: float = 600.0
-    """How long without output before a run is suspected to be stuck."""
+    """Seconds without output before a run is suspected to be stuck."""
 
     iteration_s: float | None = None
     """The time limit of one iteration."""
@@ -103,7 +103,7 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The time limit of one check."""
 
     check_first: bool = True
-    """Whether the checks run before the first iteration, and before that of a resumed loop."""
+    """True if the checks run before the first iteration, and before that of a resumed loop."""
 
     feed: FeedMode = "append"
     feed_bytes: int = 8000

@@ -49,7 +49,7 @@ def after_first_checks(moment: Moment, checks: Sequence[Check]) -> Decision | No
 
 
 def _is_done_already(moment: Moment, checks: Sequence[Check]) -> bool:
-    """Whether the checks pass, and the agent has said that it is done, if it was asked to."""
+    """True if the checks pass, and the agent has said that it is done, if it was asked to."""
     last = moment.state.last
     if last is not None and last.problem is not UNSET:  # guards: uncommitted-not-done
         return False  # its changes are not committed yet
@@ -66,7 +66,7 @@ def _first(rules: Sequence[tuple[str, Rule]], moment: Moment) -> Decision:
 
 
 def is_done(plan: LoopPlan, attempt: Attempt) -> bool:
-    """Whether the goal is met: the agent says so, if it was asked to, and every check passes."""
+    """True if the goal is met: the agent says so, if it was asked to, and every check passes."""
     # guards: checks-ran, checks-and-words
     if len(attempt.checks) < len(plan.goal.checks) or not attempt.checks_pass:
         return False
@@ -246,7 +246,7 @@ def _answer(attempt: Attempt) -> str:
 
 
 def _left_files_alone(attempt: Attempt) -> bool:
-    """Whether no file changed; False if the files could not be compared."""
+    """True if no file changed; False if the files could not be compared."""
     return attempt.change is not None and attempt.change.files == 0
 
 

@@ -44,22 +44,22 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     error_kind: ErrorKind | None = None
     needs_payment: bool | msgspec.UnsetType = msgspec.UNSET
-    """Whether the provider's limit is that no credit is left, which waiting does not change."""
+    """True if the provider's limit is that no credit is left, which waiting does not change."""
 
     cost_unknown: bool | msgspec.UnsetType = msgspec.UNSET
-    """Whether it was stopped because its cost cannot be compared with the ceiling."""
+    """True if it was stopped because its cost cannot be compared with the ceiling."""
 
     denials: tuple[str, ...] = ()
     """The rules that would allow the denied calls, or else the names of their tools."""
 
     files_changed: int | None = None
-    """How many files the agent reported as changed."""
+    """Number of files the agent reported as changed."""
 
     resets_at: float | None = None
     """When the provider's limit ends, from a field or from the agent's final error."""
 
     reset_from_field: bool = msgspec.field(default=False, name="reset_is_told")
-    """Whether `resets_at` comes from a field of the stream, not from a text."""
+    """True if `resets_at` comes from a field of the stream, not from a text."""
 
     quota: float | None = None
     """The fullest quota window, 0 to 1."""
@@ -67,7 +67,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     quota_resets_at: float | None = None
     session: str | None = None
     recovered: bool = False
-    """Whether it was read from the run's folder after rook itself crashed."""
+    """True if it was read from the run's folder after rook itself crashed."""
 
     @property
     def duration_s(self) -> float:
@@ -87,7 +87,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cannot_run(self) -> bool:
-        """Whether the shell could not find or execute the command."""
+        """True if the shell could not find or execute the command."""
         return self.exit_code in (CANNOT_EXECUTE, NOT_FOUND)
 
 
@@ -111,7 +111,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def checks_pass(self) -> bool:
-        """Whether no check failed."""
+        """True if no check failed."""
         return all(check.ok for check in self.checks)
 
     @property
@@ -123,18 +123,18 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_half_checked(self) -> bool:
-        """Whether an interrupt ended a check before its result was known."""
+        """True if an interrupt ended a check before its result was known."""
         return any(check.stopped == "interrupted" for check in self.checks)
 
     @property
     def counts(self) -> bool:
-        """Whether it counts as an iteration: a run that a limit or the network ended does not."""
+        """True if it counts as an iteration: a run that a limit or the network ended does not."""
         # guards: limited-run-uncounted
         return self.report.status != "limited" and not self.transient
 
     @property
     def transient(self) -> bool:
-        """Whether it failed for a reason that passes without anyone's help."""
+        """True if it failed for a reason that passes without anyone's help."""
         failed = self.report.status in ("failed", "incomplete")
         return failed and self.report.error_kind in ("overload", "network", "rate")
 
@@ -172,7 +172,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     ended_at: float | None = None
     paused_s: float = 0.0
-    """How long it was stopped before it was resumed, in all."""
+    """Seconds between its interruptions and resumptions, in all."""
 
     saved_at: float | msgspec.UnsetType = msgspec.UNSET
     """When this state was saved, by the loop's own clock."""
@@ -213,12 +213,12 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def can_resume(self) -> bool:
-        """Whether it can be resumed as it is; at a ceiling it needs a higher one."""
+        """True if it can be resumed as it is; at a ceiling it needs a higher one."""
         return self.end in (None, "interrupted", "not_started", "limited")
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended for another reason than an interrupt."""
+        """True if it has ended for another reason than an interrupt."""
         return self.end not in (None, "interrupted")
 
     @property
@@ -267,7 +267,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         return least_certain(r.cost_source for r in reports if r.spent_usd is not None)
 
     def used(self, elapsed_s: float) -> Amounts:
-        """What it has used of its ceilings after it has run for so long."""
+        """Return the amounts used of its ceilings after so many seconds."""
         return Limits(time=elapsed_s, cost=self.spent_usd, tokens=self.tokens, turns=self.turns)
 
     @property
@@ -290,13 +290,13 @@ class Moment(msgspec.Struct, frozen=True):
     """The time on the wall clock, by which waits end."""
 
     elapsed_s: float
-    """How long the loop has run."""
+    """Seconds the loop has run."""
 
     random: float
     """A random share, 0 to 1, that spreads waits."""
 
     stopped_by: str | None = None
-    """What stopped the loop, as `interrupted_by` takes it."""
+    """Reason for the stop, as `interrupted_by` takes it."""
 
     @property
     def last(self) -> Attempt:

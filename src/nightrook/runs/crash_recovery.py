@@ -95,7 +95,7 @@ def settle(folder: RunFolder) -> VerdictInfo | None:
 
 
 def is_cared_for(folder: RunFolder) -> bool:
-    """Whether a run has its verdict, or a running process that will write one.
+    """True if a run has its verdict, or a running process that will write one.
 
     That of a run of a fleet may be a later one: only beats say whether it lives.
     """

@@ -94,7 +94,7 @@ _Scope = tuple[str | None, str | None, tuple[str, ...]]
 
 
 def _scope(ask: Ask) -> _Scope:
-    """What `always` covers: a call by the same rule, in the same folder, under the same notes."""
+    """Return the scope of `always`: the same rule, in the same folder, under the same notes."""
     return ask.always, ask.cwd, ask.notes  # guards: always-same-folder
 
 
@@ -140,7 +140,7 @@ class Dialogue:
 
     @property
     def waits(self) -> bool:
-        """Whether a request is waiting for its decision."""
+        """True if a request is waiting for its decision."""
         return bool(self._open)
 
     def begin(self, folder: RunFolder, first: bytes) -> None:

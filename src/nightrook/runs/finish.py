@@ -195,7 +195,7 @@ def _with_errors(known: Facts, folder: RunFolder | None, agent: Agent | None) ->
 
 
 def _matches(pattern: re.Pattern[str] | None, lines: list[str]) -> tuple[str, ...]:
-    """What the first group of a pattern matches in the lines."""
+    """Return the matches of a pattern's first group in the lines."""
     found = map(pattern.search, lines) if pattern else ()
     return tuple(match[1] for match in found if match)
 

@@ -75,7 +75,7 @@ async def start_recorder(
 
 
 def _is_stored(call: Invocation, prompt: str) -> bool:
-    """Whether the input is kept as `stdin.raw`: a short prompt is in run.json already.
+    """True if the input is kept as `stdin.raw`: a short prompt is in run.json already.
 
     What goes through a pipe is kept as it is passed on.
     """
@@ -88,7 +88,7 @@ def _is_stored(call: Invocation, prompt: str) -> bool:
 def _stdin(
     folder: RunFolder, call: Invocation, source: Dialogue | PipedInput | None
 ) -> Iterator[Literal["null", "file"] | int]:
-    """What the agent reads as its stdin: what comes from a source, the input, or nothing."""
+    """Yield the agent's stdin: a pipe fed by a source, the file of the input, or nothing."""
     if source is not None:
         yield source.reading
     elif call.stdin is None:

@@ -17,7 +17,7 @@ _USED: Limits[Callable[[RunState], float | None]] = Limits(
     tokens=lambda state: state.ledger.tokens.total,
     turns=lambda state: state.ledger.steps,
 )
-"""How much a run has used of each thing that can be limited; None if that is unknown."""
+"""Usage of a run by each kind of limit; None if it is unknown."""
 
 _CHECKS = tuple(LIMIT_OPTIONS.pairs(_USED).items())  # once, because every line is followed by them
 
@@ -63,7 +63,7 @@ class RunLimits:
 
 
 def needs_known_cost(agent: Agent | None, options: RunOptions) -> bool:
-    """Whether a run is stopped when its cost turns out to be unknown: the agent has no own one."""
+    """True if a run is stopped when its cost turns out to be unknown: the agent reports none."""
     if options.max_cost is None or options.max_cost_unchecked or agent is None:
         return False
     return agent.capabilities.cost == "no"
@@ -129,17 +129,17 @@ def unheld_limits(state: RunState, options: RunOptions) -> str | None:
 
 
 def has_results(state: RunState) -> bool:
-    """Whether every turn has its result."""
+    """True if every turn has its result."""
     return bool(state.results) and len(state.results) >= len(state.turns)
 
 
 def finished(state: RunState) -> bool:
-    """Whether every turn has its result and no task is at work."""
+    """True if every turn has its result and no task is at work."""
     return has_results(state) and not state.open_tasks
 
 
 def wants_no_more(state: RunState, options: RunOptions, *, silent_s: float) -> bool:
-    """Whether the agent has nothing more to ask, so that its standard input can be closed.
+    """True if the agent has nothing more to ask, so that its standard input can be closed.
 
     A background task that ends wakes the agent a moment later. Subagents are waited for; a
     background command may never end, so it is given the time that an agent has after a result.

@@ -50,10 +50,10 @@ class PipedRun:
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.folder: RunFolder | None = None
-        """Where it is stored, from its first byte on."""
+        """Folder of the run, from its first byte on."""
         self.feed = Feed(agent, self._open_stream, detect=agent is None)
         self.story = Story(self.feed)
-        """What has happened, for what shows it."""
+        """State and events of the run, for displays."""
         self._input = _Input(source)
         self._home = home
         self._warn = warn
@@ -184,7 +184,7 @@ class Spool:
         self.folder: Path | None = None
         """The run folder with the log, once there is one."""
         self.unread = 0
-        """How many bytes are in memory because a reader has not read them yet."""
+        """Bytes in memory because a reader has not read them yet."""
         self._logged = 0
         self._unlogged: deque[_Unlogged] = deque()
         self._released = 0  # pieces that every reader has read
@@ -234,7 +234,7 @@ class SpoolReader:
 
     def __init__(self, spool: Spool) -> None:
         self.pieces = 0
-        """How many pieces it has read that are not in the log."""
+        """Number of pieces it has read that are not in the log."""
         self._spool = spool
         self._tail: Tail | None = None
 

@@ -14,7 +14,7 @@ from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
 
 LAST = "last"
-"""What stands for the newest run in a folder that can be resumed; new runs never have this name."""
+"""Name of the newest run in a folder that can be resumed; new runs never have this name."""
 
 
 class NoSessionError(NightrookError):
@@ -32,7 +32,7 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     via: str | None = None
     program: tuple[str, ...] | None = None
     called: str | None = None
-    """What the user calls the agent; None if by its own name."""
+    """Name of the agent in the user's settings; None if it goes by its own name."""
 
     foreign_command: str | None = None
     """The command that ran, if it is not the agent's own and how to call it was not recorded."""
@@ -41,10 +41,10 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that it worked in, if that is in a git worktree of its own and still exists."""
 
     total: Usage | None = None
-    """What the session has used, as its agent counts it."""
+    """Usage of the session, as its agent counts it."""
 
     total_usd: float | None = None
-    """What it has cost, by the same count."""
+    """Cost of the session, by the same count."""
 
     def check_agent(self, agent: str) -> None:
         """Refuse another agent than the one whose session it is."""

@@ -79,7 +79,7 @@ class Run(RunResult):
         self.via = options.via
         """The way in which the agent is run; None is its usual one."""
         self.asks = call.keep_stdin_open and options.permission == "ask"
-        """Whether the agent may ask, and then waits for an answer."""
+        """True if the agent may ask, and then waits for an answer."""
         self.verdict: Verdict | None = None
         self.on_permission = on_permission
         """Decides what the agent asks for; set it before the start. Without it, only others can."""
@@ -95,9 +95,9 @@ class Run(RunResult):
             find_model=self._find_model,
             label=self.label,
         )
-        """What the run has written, for any number of readers."""
+        """Output of the run, for any number of readers."""
         self.story = Story(self.feed, info=self._info, called=options.called)
-        """What has happened, for what shows it."""
+        """State and events of the run, for displays."""
         self.state = self.feed.state
         self.silence = Silence()
         """For how long the agent has written nothing."""
@@ -136,7 +136,7 @@ class Run(RunResult):
 
     @property
     def is_over(self) -> bool:
-        """Whether the agent's whole process tree has ended and the verdict is there."""
+        """True if the agent's whole process tree has ended and the verdict is there."""
         return self.feed.is_over
 
     async def __aenter__(self) -> Self:
@@ -264,7 +264,7 @@ class Run(RunResult):
                     await self._piped.close()
 
     def _answer_broke_off(self) -> bool:
-        """Whether the agent's own log of the session shows that its last answer broke off."""
+        """True if the agent's own log of the session shows that its last answer broke off."""
         log, session = self.agent.session_log if self.agent else None, self.state.session
         environment = self._call.environment
         return bool(log and session and answer_broke_off(log, session, environment))
@@ -281,7 +281,7 @@ class Run(RunResult):
 
 
 def _dialogue(run: Run, call: Invocation) -> Dialogue | None:
-    """What answers the agent; None if it reads no answers."""
+    """Return the dialogue that answers the agent; None if it reads no answers."""
     control = call.control or (run.agent.control if run.agent else None)
     if not call.keep_stdin_open or control is None:
         return None
@@ -302,7 +302,7 @@ def _info(
     *,
     continues: bool,
 ) -> RunInfo:
-    """What is recorded of a run before it starts."""
+    """Return the record of a run before it starts."""
     return RunInfo(
         agent=agent.name if agent else None,
         called=options.called,

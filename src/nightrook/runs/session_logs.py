@@ -21,7 +21,7 @@ def session_model(log: SessionLog, session: str, environ: Mapping[str, str]) -> 
 
 
 def answer_broke_off(log: SessionLog, session: str, environ: Mapping[str, str]) -> bool:
-    """Whether the log of a session shows that its last answer broke off."""
+    """True if the log of a session shows that its last answer broke off."""
     return _last(log, session, environ, log.broke_off) is True
 
 
@@ -31,7 +31,7 @@ def _last(
     environ: Mapping[str, str],
     read: Callable[[bytes], T | None] | None,
 ) -> T | None:
-    """What the last line says of which a function returns anything but None."""
+    """Return the result for the last line of which a function returns anything but None."""
     folder, pattern = log.folder(environ), log.pattern(session)
     if read is None or folder is None or pattern is None:
         return None

@@ -15,14 +15,14 @@ from nightrook.store.run_folder import RunFolder
 
 STDIN = 0
 PATIENCE_S = 3.0
-"""How long to wait for the first byte; Claude Code waits as long (2.1)."""
+"""Seconds to wait for the first byte; Claude Code waits as long (2.1)."""
 
 _CHUNK = 1 << 16
 _SIZE_OF_INT = 4
 
 
 def is_data(fd: int = STDIN) -> bool:
-    """Whether a standard input may have data: a pipe, a socket or a file that can be read.
+    """True if a standard input may have data: a pipe, a socket or a file that can be read.
 
     A terminal, /dev/null, any other device and a closed input never have any.
     """
@@ -58,7 +58,7 @@ def read_text(fd: int = STDIN, *, most: int, on_wait: Callable[[], None]) -> str
 
 
 def has_unread(fd: int = STDIN) -> bool:
-    """Whether bytes have arrived that nothing has read."""
+    """True if bytes have arrived that nothing has read."""
     try:
         answer = fcntl.ioctl(fd, termios.FIONREAD, bytes(_SIZE_OF_INT))
     except OSError:

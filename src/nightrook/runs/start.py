@@ -178,7 +178,7 @@ def _folder_to_resume(before: "EarlierRun", options: RunOptions) -> str:
 
 
 def _task(options: RunOptions, *, session: str | None) -> Task:
-    """What the agent is asked to do."""
+    """Return the task of the agent."""
     budget = options.max_cost is not None or options.max_tokens is not None
     return Task(
         prompt=options.prompt or "",

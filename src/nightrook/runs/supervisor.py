@@ -96,18 +96,18 @@ class Supervisor:
 
     @property
     def agent_started(self) -> bool:
-        """Whether the recorder got as far as starting the agent."""
+        """True if the recorder got as far as starting the agent."""
         return self._recorder.has_started
 
     def _sizes(self) -> dict[str, int]:
-        """How much the recorder has written; empty if it died."""
+        """Return the bytes the recorder wrote to each log; empty if it died."""
         with suppress(NightrookError):
             exit = self._folder.exit()
             return exit.log_sizes if exit else {}
         return {}
 
     def _tampering(self, exit: ExitInfo) -> str | None:
-        """How what was read and decoded differs from what the recorder wrote."""
+        """Return how what was read differs from what the recorder wrote; None if it does not."""
         if self._is_read and (how := self._logs.changed(exit)) is not None:
             return how
         return self._refused

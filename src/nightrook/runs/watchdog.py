@@ -57,7 +57,7 @@ class Watchdog:
         self._cpu_s = 0.0  # CPU time of the process tree at the first look at this silence
 
     def is_due(self, silent_s: float) -> bool:
-        """Whether it is worth a look: after a long silence, and not too often."""
+        """True if a check is due: after a long silence, and not too often."""
         return silent_s > self._idle_s and time.monotonic() - self._looked >= _LOOK_S
 
     def look(self, shot: Snapshot, *, silent_s: float, count: int) -> Suspicion | None:

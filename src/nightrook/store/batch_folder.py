@@ -22,17 +22,17 @@ _TASKS, _TERMS, _RESULTS = "tasks.jsonl", "batch.json", "results.jsonl"
 
 
 class BatchTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """How many tasks run at once, and what all may cost: `batch.json`."""
+    """Limits of a batch, on tasks at once and on their total cost: `batch.json`."""
 
     format: int = 1
     jobs: Annotated[int, Meta(ge=1, le=_MOST_JOBS)] = 2
     max_cost: float | None = None
     needs_cost: bool = False
-    """Whether a task is refused, or stopped, whose cost cannot be compared with `max_cost`."""
+    """True if a task is refused or stopped when its cost cannot be compared with `max_cost`."""
 
 
 class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How one task ended: a line of `results.jsonl`."""
+    """Result of one task: a line of `results.jsonl`."""
 
     id: str
     ok: bool

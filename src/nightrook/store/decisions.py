@@ -24,7 +24,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str | None = None
     decision: Decision
     rule: str | None = None
-    """What was allowed for the rest of the run; None if it was only this call."""
+    """Rule that was allowed for the rest of the run; None if it was only this call."""
 
     waited_s: float
 

@@ -18,10 +18,10 @@ ARRIVALS = "arrivals"
 OUTPUT = "output.md"
 DECISIONS = "decisions.jsonl"
 QUESTIONS = "questions.jsonl"
-"""What the agent of a run on another machine asks, and how each question was closed."""
+"""Questions of the agent of a run on another machine, and how each was closed."""
 
 FLEET = "fleet.json"
-"""How far a run on another machine has been copied, and where it runs."""
+"""Progress of copying a run on another machine, and the machine it runs on."""
 
 RESULT_BUNDLE = "result.bundle"
 """The commits that a run on another machine made."""
@@ -30,13 +30,13 @@ RESULT_FILES = "files.tar"
 """The untracked files that came back from another machine."""
 
 ORIGIN = "repository.json"
-"""Where the repository of a run on another machine was sent from; written at home only."""
+"""Place that the repository of a run on another machine was sent from; written at home only."""
 
 RECORDER_LOG = "recorder.log"
-"""What the recorder itself reports, if something goes wrong."""
+"""Errors of the recorder itself."""
 
 RUNNER_LOG = "runner.log"
-"""What a runner in the background reports, if something goes wrong."""
+"""Errors of a runner in the background."""
 
 LOCK = "lock"
 """Locked by the process that runs a loop or a batch."""
@@ -53,10 +53,10 @@ LOGS: dict[Log, str] = {
 }
 
 PACKED_LOGS: tuple[Log, ...] = ("stdout", "stderr", "arrivals")
-"""What `rook gc` compresses."""
+"""Logs that `rook gc` compresses."""
 
 PACKED_SUFFIXES = (".zst", ".gz")
-"""What is added to the name of a log that is compressed."""
+"""Suffixes of a compressed log."""
 
 PINNED = "pinned"
 """A run with this file is left as it is by `rook gc`."""
@@ -75,4 +75,4 @@ RECORDER_FILES = {
     "exit": EXIT,
     "log": RECORDER_LOG,
 }
-"""What the recorder writes and reads, by what it calls them."""
+"""Files that the recorder writes and reads, by its names for them."""

@@ -19,7 +19,7 @@ _GLANCE = 64 * 1024
 _TEMPORARY = ".tmp"
 
 MISSING = "is missing"
-"""What is wrong with a file that is not there."""
+"""Problem with a file that is not there."""
 
 # O_NONBLOCK: a pipe or a device in place of a file must not block.
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -214,7 +214,7 @@ class Folder:
             return bytes(data)
 
     def size(self, name: str) -> int | None:
-        """How many bytes a file has now; None if there is none."""
+        """Return the current size of a file in bytes; None if there is none."""
         with _reading(self._fd, self.path / name) as fd:
             return None if fd is None else os.fstat(fd).st_size
 
@@ -229,7 +229,7 @@ def remove_stale(folder: Folder, older_s: float) -> None:
 
 
 def is_locked(folder: Folder, name: str) -> bool:
-    """Whether another process holds a lock in a folder; any number can ask at once."""
+    """True if another process holds a lock in a folder; any number can ask at once."""
     with _reading(folder._fd, folder.path / name) as fd:
         if fd is None:
             return False
@@ -272,7 +272,7 @@ def glance(folder: Folder, path: str) -> bytes:
 
 
 def wrong_size(folder: Folder, name: str, size: int) -> str | None:
-    """What is wrong with a file that should have this size; None if nothing is.
+    """Return the problem with a file that should have this size; None if there is none.
 
     The file is not opened. If the size is 0, it may be missing.
     """
@@ -393,7 +393,7 @@ def _link(folder: int, temporary: str, path: Path) -> bool:
 
 
 def _holds(folder: int, path: Path) -> bool:
-    """Whether there is such a file; anything else of that name is refused."""
+    """True if there is such a file; anything else of that name is refused."""
     try:
         mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:

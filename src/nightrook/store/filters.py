@@ -1,4 +1,4 @@
-"""Which runs and sessions a command takes: the filters that lists, reports and searches share."""
+"""Filters of runs and sessions, shared by lists, reports and searches."""
 
 import os
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs or sessions are wanted; None takes all."""
+    """Filter of runs or sessions; None takes all."""
 
     agent: str | None = None
     """The name of the agent, or the user's own name for it."""
@@ -28,23 +28,23 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """The beginning of a session's id."""
 
     def takes_agent(self, *names: str | None) -> bool:
-        """Whether an agent with these names is wanted."""
+        """True if an agent with these names is wanted."""
         return self.agent is None or self.agent in names
 
     def takes_folder(self, path: str | None) -> bool:
-        """Whether what worked in a folder is wanted."""
+        """True if runs or sessions in a folder are wanted."""
         return (self.project is None or is_project(path, self.project)) and (
             self.cwd is None or is_below(path, self.cwd)
         )
 
     def takes_time(self, at: float | None) -> bool:
-        """Whether what happened then is wanted; what has no time is if no period is asked for."""
+        """True if a time is wanted; an unknown one is unless a period is asked for."""
         if at is None:
             return self.since is None and self.until is None
         return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
 
     def takes_session(self, agent: str, id: str, project: str | None) -> bool:
-        """Whether a session is wanted, whenever it was."""
+        """True if a session is wanted, whenever it was."""
         return (
             self.takes_agent(agent)
             and id.startswith(self.session or "")
@@ -61,7 +61,7 @@ def read_project(text: str) -> str:
 
 
 def is_project(path: str | None, project: str) -> bool:
-    """Whether a folder is a project: its path, or its last parts."""
+    """True if a folder is a project, named by its path or its last parts."""
     wanted = project.rstrip("/") or project
     if path is None or not wanted:
         return False
@@ -69,5 +69,5 @@ def is_project(path: str | None, project: str) -> bool:
 
 
 def is_below(path: str | None, folder: str) -> bool:
-    """Whether a path is a folder or in it."""
+    """True if a path is a folder or in it."""
     return path is not None and f"{path}/".startswith(f"{folder.rstrip('/')}/")

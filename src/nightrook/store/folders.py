@@ -66,7 +66,7 @@ class FolderKind:
     """The folder below home that holds them."""
 
     what: Kind
-    """What one of them is called in messages."""
+    """Noun for one of them in messages."""
 
     def create(self, home: str | PathLike[str], files: Mapping[str, bytes]) -> Path:
         """Make a folder with these files, under a new name; make home too if it is missing."""
@@ -144,7 +144,7 @@ class NamedFolder:
 
     @property
     def is_locked(self) -> bool:
-        """Whether another process holds the folder's lock."""
+        """True if another process holds the folder's lock."""
         with Folder.kept(self.path) as folder:
             return is_locked(folder, LOCK)
 
@@ -179,7 +179,7 @@ class ProcessFolder:
 
     @property
     def path(self) -> Path:
-        """Where the folder is."""
+        """Path of the folder."""
         return self._files.path
 
     @property
@@ -189,7 +189,7 @@ class ProcessFolder:
 
     @property
     def is_running(self) -> bool:
-        """Whether a process runs it now."""
+        """True if a process runs it now."""
         return self._files.is_locked
 
     def request_stop(self) -> None:

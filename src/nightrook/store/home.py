@@ -1,4 +1,4 @@
-"""Where runs are kept: ROOK_HOME, or by default the user's data folder."""
+"""The home of runs: ROOK_HOME, or by default the user's data folder."""
 
 import os
 from pathlib import Path

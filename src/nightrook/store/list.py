@@ -49,7 +49,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The user's name for the agent; None if it has none."""
 
     status: str
-    """How it ended, or `running`; a run can be `damaged` or `not kept`, a loop `cut off`."""
+    """Outcome, or `running`; a run can be `damaged` or `not kept`, a loop `cut off`."""
 
     started_at: float | None = None
     """In seconds since 1970, as `ended_at`."""
@@ -60,11 +60,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """As its agent reports it: of a resumed session, maybe with what earlier runs spent."""
 
     spent_usd: float | None = None
-    """What it has spent, so far if it is running."""
+    """Cost, so far if it is running."""
 
     cost_source: Source = "unknown"
     cost_at_least: bool = False
-    """Whether the agent does not report all that it spent."""
+    """True if the agent does not report all that it spent."""
 
     cwd: str | None = None
     model: str | None = None
@@ -76,7 +76,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The exit code of `rook run`; None while it runs."""
 
     sentence: str | None = None
-    """How it ended, in words."""
+    """Outcome in words."""
 
     files: tuple[str, ...] | None = None
     """The files that the agent reported as changed, at most the first 200."""
@@ -85,22 +85,22 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The loop or batch that it belongs to."""
 
     number: int | None = None
-    """Which of the runs of that loop, or of the tasks of that batch, it is."""
+    """Its number among the runs of that loop, or the tasks of that batch."""
 
     size: int | None = None
-    """How many bytes the files of a session have."""
+    """Bytes of the files of a session."""
 
     what: str
     """The prompt, the command or the title; of what is damaged, what is wrong with it."""
 
     @property
     def spent(self) -> Money:
-        """What it has spent, and how certain that is."""
+        """Cost, and how certain it is."""
         source: Source = "native" if self.cost_source == "native" else "estimated"
         return Money(self.spent_usd, source, self.cost_at_least)
 
     def is_wanted(self, wanted: Filter) -> bool:
-        """Whether a filter takes it."""
+        """True if a filter takes it."""
         return (
             wanted.takes_agent(self.agent, self.called)
             and wanted.status in (None, self.status)
@@ -130,7 +130,7 @@ class Stored(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many bytes all its files have."""
+        """Bytes of all its files."""
         return sum(stat.st_size for stat in _stats(self.path, deep=True))
 
 

@@ -69,7 +69,7 @@ class LogFile(Protocol):
 
     @property
     def size(self) -> int:
-        """How many bytes it has now."""
+        """Current size in bytes."""
 
     def read_at(self, size: int, offset: int) -> bytes:
         """Read at most so many bytes at an offset; nothing at its end."""
@@ -103,7 +103,7 @@ class LogStream(io.RawIOBase):
         self._offset = 0
 
     def readable(self) -> bool:
-        """Whether it can be read: it always can."""
+        """Return True: a log can always be read."""
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
@@ -150,7 +150,7 @@ def open_packed(path: Path) -> LogFile | None:
 
 
 FRAME = 1 << 20
-"""How many bytes of a log are compressed together; more in a log of gigabytes."""
+"""Bytes of a log that are compressed together; more in a log of gigabytes."""
 
 _MOST_FRAMES = 8000  # that fit the header of a gzip member
 _LARGEST_FRAME = 1 << 28
@@ -167,14 +167,14 @@ _EMPTY = b"\x03\x00" + bytes(8)  # no data, and its checksum and size
 
 
 class _NoZstandardError(Exception):
-    """What reads zstd is not installed."""
+    """The zstandard package is not installed."""
 
 
 class Codec(NamedTuple):
     """A way to compress frames."""
 
     suffix: str
-    """What is added to the name of a log."""
+    """Suffix added to the name of a log."""
 
     compress: Callable[[bytes], bytes]
     decompress: Callable[[bytes, int], bytes]
@@ -182,7 +182,7 @@ class Codec(NamedTuple):
     """Puts the table of frames where programs pass over it."""
 
     behind: int
-    """How many bytes follow the table."""
+    """Bytes that follow the table."""
 
 
 def _gzip(data: bytes) -> bytes:
@@ -253,7 +253,7 @@ class PackedLog:
         self._starts = [0, *accumulate(compressed for compressed, _ in sizes)]
         self._offsets = [0, *accumulate(size for _, size in sizes)]
         self.size = self._offsets[-1]
-        """How many bytes the log has."""
+        """Bytes of the log."""
         self._frame = -1  # the one that is in memory
         self._data = b""
 

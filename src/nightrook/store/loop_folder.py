@@ -33,7 +33,7 @@ class LoopBusyError(NightrookError):
 
 @dataclass(frozen=True)
 class Codec(Generic[_Value]):
-    """How a value is written to a file, and read back."""
+    """Functions that encode a value for a file and decode it."""
 
     encode: Callable[[_Value], bytes]
     decode: Callable[[bytes], _Value]
@@ -74,7 +74,7 @@ class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
 
     @property
     def worktree(self) -> Path:
-        """Where the agent works if the loop has a worktree of its own."""
+        """Working folder of the agent if the loop has its own worktree."""
         return self.path / _WORKTREE
 
     @property
@@ -84,7 +84,7 @@ class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
 
     @property
     def snapshots(self) -> Path:
-        """Where the states of the working folder are kept, to see what an iteration changed."""
+        """Folder of the states of the working folder, which show what an iteration changed."""
         return self.path / _SNAPSHOTS
 
     def plan(self) -> _Plan:

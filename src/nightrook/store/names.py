@@ -23,7 +23,7 @@ _TRIES = 4  # at each length, before names grow
 
 
 def is_name(text: str) -> bool:
-    """Whether a run can have this name; a valid name never leads out of its folder."""
+    """True if a run can have this name; a valid name never leads out of its folder."""
     return _NAME.fullmatch(text) is not None  # guards: name-inside
 
 
@@ -35,7 +35,7 @@ def check_name(text: str) -> str:
 
 
 def kind_of(name: str) -> Kind:
-    """What has this name, or a name that begins like it: only those of runs have no prefix."""
+    """Return the kind of thing a name belongs to, by its prefix; only names of runs have none."""
     kinds: tuple[Kind, ...] = ("loop", "batch")
     return next((kind for kind in kinds if name.startswith(prefix_of(kind))), "run")
 

@@ -21,19 +21,19 @@ _CHUNK = 1 << 20
 
 
 class Packing(NamedTuple):
-    """How many bytes the logs of a run took before and after."""
+    """Bytes of a run's logs before and after."""
 
     before: int
     after: int
 
 
 def raw_size(run: Path) -> int:
-    """How many bytes the logs of a run have that are not packed."""
+    """Return the bytes of a run's logs that are not packed."""
     return sum(_file_size(run / log_file(log)) for log in PACKED_LOGS)
 
 
 def packed_size(run: Path) -> int:
-    """How many bytes the packed logs of a run take."""
+    """Return the bytes of a run's packed logs."""
     paths = (path for log in PACKED_LOGS for path in _packed_paths(run / log_file(log)))
     return sum(map(_file_size, paths))
 
@@ -187,5 +187,5 @@ def unpin(run: Path) -> None:
 
 
 def is_pinned(run: Path) -> bool:
-    """Whether a run is to be left as it is."""
+    """True if a run is protected from compression and removal."""
     return os.path.lexists(run / PINNED)

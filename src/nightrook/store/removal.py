@@ -96,7 +96,7 @@ def _obstacle_of_run(
 
 
 def _is_locked(path: Path) -> bool:
-    """Whether a process runs a loop or a batch; a damaged one has no lock to hold."""
+    """True if a process runs a loop or a batch; a damaged one has no lock to hold."""
     try:
         with NamedFolder(path).lock() as acquired:
             return not acquired

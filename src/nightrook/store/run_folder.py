@@ -51,11 +51,11 @@ class RunFolder:
         return self._load(INFO, RunInfo)
 
     def exit(self) -> ExitInfo | None:
-        """How the agent ended; None while it has not."""
+        """Return the exit of the agent; None while it runs."""
         return self._load(EXIT, ExitInfo)
 
     def verdict(self) -> VerdictInfo | None:
-        """How the run ended; None until it is judged.
+        """Return the verdict; None until the run is judged.
 
         A log that is not as long as what the recorder wrote makes it `incomplete`.
         """
@@ -76,7 +76,7 @@ class RunFolder:
         )
 
     def changed_size(self, sizes: Mapping[str, int]) -> str | None:
-        """Which log does not have the size it should have; None if all have."""
+        """Return a message on the first log of the wrong size; None if all sizes are right."""
         with self.opened() as folder:
             return _changed_size(folder, sizes)
 
@@ -135,7 +135,7 @@ class RunFolder:
 
     @property
     def has_output(self) -> bool:
-        """Whether an answer was saved."""
+        """True if an answer was saved."""
         with self.opened() as folder:
             return folder.size(OUTPUT) is not None
 
@@ -202,7 +202,7 @@ def _changed_size(folder: Folder, sizes: Mapping[str, int]) -> str | None:
 
 
 def _is_packed(path: Path, size: int) -> bool:
-    """Whether a log is there in its packed form, and has this size."""
+    """True if a log is there in its packed form, and has this size."""
     from nightrook.store.logs import open_packed  # so that lists stay quick
 
     with suppress(RunFolderError):

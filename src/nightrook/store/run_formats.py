@@ -38,7 +38,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     agent: str | None = None
     called: str | None = None
-    """What the user calls the agent; None if by its own name."""
+    """Name of the agent in the user's settings; None if it goes by its own name."""
 
     via: str | None = None
     """The way in which the agent is run; None if it has only one, or it is unknown."""
@@ -50,7 +50,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """As a person would type it, with the prompt."""
 
     argv: list[str] | None = None
-    """What was started; None if it is `command`."""
+    """Command line that was started; None if it is `command`."""
 
     cwd: str
     worktree: str | None = None
@@ -60,27 +60,27 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     permission: str | None = None
     allow_denials: bool = False
-    """Whether a run that finished although tools were denied counts as a success."""
+    """True if a run that finished although tools were denied counts as a success."""
 
     started_at: Moment
     resumed_from: str | None = None
     continues: bool = False
-    """Whether it continues a session, of a run of ours or not."""
+    """True if it continues a session, of a run of ours or not."""
 
     earlier: Usage | None = None
-    """What that session had used, by its agent's count; None if unknown."""
+    """Usage of that session before, by its agent's count; None if unknown."""
 
     earlier_usd: float | None = None
-    """What it had cost, by the same count; None if unknown."""
+    """Cost of that session before, by the same count; None if unknown."""
 
     piped: bool = False
-    """Whether its stream was piped to rook: its exit code is not known."""
+    """True if its stream was piped to rook: its exit code is not known."""
 
     loop: str | None = None
     """The loop or batch that it is part of."""
 
     iteration: int | None = None
-    """Which of the loop's runs, or of the batch's tasks, it is."""
+    """Its number among the loop's runs, or the batch's tasks."""
 
     fleet: str | None = None
     """The server of the fleet that runs it; beats say whether it lives, not its processes."""
@@ -104,19 +104,19 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str | None:
-        """What the lines of its agent begin with; None if no agent is known."""
+        """Prefix of its agent's lines; None if no agent is known."""
         return self.agent and (self.called or self.agent)
 
 
 class WrittenLog(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recorder wrote to one log."""
+    """Size and hash of a log as the recorder wrote it."""
 
     size: int
     sha256: str
 
 
 class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """How the agent's process ended: `exit.json`."""
+    """Exit of the agent's process: `exit.json`."""
 
     format: int = FORMAT
     started: bool
@@ -134,7 +134,7 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The `max_log_size` in bytes, if it was reached: then that is why the bytes were lost."""
 
     logs: dict[str, WrittenLog] = {}
-    """What the recorder wrote to each log; empty if it died, or was of an earlier version."""
+    """Logs as the recorder wrote them; empty if it died, or was of an earlier version."""
 
     left_behind: list[str] = []
     """The names of the processes that the agent left running when it exited, and rook ended."""
@@ -150,12 +150,12 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def log_sizes(self) -> dict[str, int]:
-        """How many bytes the recorder wrote to each log; empty if that is unknown."""
+        """Bytes the recorder wrote to each log; empty if that is unknown."""
         return {log: written.size for log, written in self.logs.items()}
 
 
 class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """How the run ended: `verdict.json`."""
+    """Verdict on the run: `verdict.json`."""
 
     format: int = FORMAT
     status: Outcome
@@ -166,25 +166,25 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None
     cost_source: Source = "unknown"
     cost_at_least: bool = False
-    """Whether the agent does not report all that it spent."""
+    """True if the agent does not report all that it spent."""
 
     turns: int | None = None
     session: str | None = None
     model: str | None = None
     total: Usage | None = None
-    """What the whole session has used, if its agent counts that; a resumed run starts there."""
+    """Usage of the whole session, if its agent counts that; a resumed run starts there."""
 
     total_usd: float | None = None
-    """What it has cost, by the same count."""
+    """Cost of the whole session, by the same count."""
 
     tokens: TokenCounts | None = None
-    """What this run has used; None if an earlier version saved it."""
+    """Tokens of this run; None if an earlier version saved it."""
 
     files: list[str] | None = None
     """The first files that the agent reported as changed; None if an earlier version saved it."""
 
     log_sizes: dict[str, int] = {}
-    """How many bytes the recorder wrote to each log; empty if that is unknown."""
+    """Bytes the recorder wrote to each log; empty if that is unknown."""
 
     saved_facts: dict[str, Any] = msgspec.field(default_factory=dict, name="facts")
     """The facts as one flat object; a verdict that an earlier version saved has none."""
@@ -200,7 +200,7 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tampered(self) -> str | None:
-        """How its logs differ from what the recorder wrote."""
+        """Difference between its logs and what the recorder wrote."""
         return self.saved_facts.get("tampered")
 
     @property
@@ -236,7 +236,7 @@ _Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
 
 
 def beginning_of(info: RunInfo | None) -> "Beginning":
-    """What is known about a run before its agent has written anything."""
+    """Return the facts about a run that are known before its agent has written anything."""
     from nightrook.model.fold import Beginning  # so that lists stay quick
 
     if info is None:
@@ -248,7 +248,7 @@ def beginning_of(info: RunInfo | None) -> "Beginning":
 
 
 def at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
-    """Whether the runner or the recorder of a run is alive."""
+    """True if the runner or the recorder of a run is alive."""
     known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
     return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
 

@@ -52,7 +52,7 @@ def private_folder(path: Path) -> Iterator[int]:
 
 
 def _places(home: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Where the folder may be, the best place first."""
+    """Yield the possible places of the folder, the best first."""
     named = [environ.get("XDG_RUNTIME_DIR"), f"/run/user/{os.geteuid()}"]
     if sys.platform == "darwin":
         named.append(environ.get("TMPDIR"))
@@ -64,7 +64,7 @@ def _places(home: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, str]
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a folder belongs to us, and no other user can put anything into it."""
+    """True if a folder belongs to us, and no other user can put anything into it."""
     try:
         found = path.stat()
     except OSError:

@@ -28,10 +28,10 @@ from nightrook.story.integrity import changed_run
 from nightrook.story.tail import Piece, pieces
 
 CHUNK = 64 * 1024
-"""How much is read at once."""
+"""Bytes to read at once."""
 
 DETECTION_SIZE = DEFAULT_CAP
-"""How many bytes of a stream may come before the first message that identifies the agent."""
+"""Most bytes of a stream before the first message that identifies the agent."""
 
 ByteSource = str | PathLike[str] | BinaryIO | Iterable[bytes]
 
@@ -104,7 +104,7 @@ class StrictDecoder:
 
     def __init__(self, name: str, agent: str | None = None, cap: int = DEFAULT_CAP) -> None:
         self.name = name
-        """What errors call the stream."""
+        """Name of the stream in errors."""
         make = partial(agents.decoder, cap=cap)
         self._cap = cap
         self._stream = StreamDecoder(agent, detect=agent is None, make=make)
@@ -119,7 +119,7 @@ class StrictDecoder:
 
     @property
     def is_stored_session(self) -> bool:
-        """Whether it is a session as its agent keeps it, rather than what the agent wrote."""
+        """True if it is a session as its agent keeps it, rather than what the agent wrote."""
         return self._transcript is not None
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[Record]:
@@ -177,7 +177,7 @@ class StreamDecoder:
     ) -> None:
         self.agent: str | None = None
         self.text_size = 0
-        """How many of the first bytes are known to be text and no agent's message."""
+        """Number of first bytes that are known to be text and no agent's message."""
         self._search: _Search = "on" if detect else "off"
         self._make = make
         self._held: list[Piece] = []  # every byte so far, while the agent is looked for
@@ -190,7 +190,7 @@ class StreamDecoder:
 
     @property
     def gave_up(self) -> bool:
-        """Whether so much text has come that no agent is looked for any more."""
+        """True if so much text has come that no agent is looked for any more."""
         return self._search == "given up"
 
     def feed(self, data: bytes, at: float | None = None) -> list[Record]:
@@ -254,7 +254,7 @@ def open_source(path: str | PathLike[str]) -> BinaryIO:
 
 
 def is_file(source: object) -> TypeGuard[BinaryIO]:
-    """Whether a source is an open file."""
+    """True if a source is an open file."""
     return hasattr(source, "read")
 
 
@@ -269,7 +269,7 @@ def read_chunks(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def name_of(source: object) -> str:
-    """What errors call a source."""
+    """Return the name of a source in errors."""
     if isinstance(source, (str, PathLike)):
         return os.fspath(source)
     name = getattr(source, "name", None)

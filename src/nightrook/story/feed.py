@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import asyncio
 
 RECENT_BYTES = 8 << 20
-"""How much of a stream's records stays in memory for readers."""
+"""Bytes of a stream whose records stay in memory for readers."""
 
 _BATCH_SIZE = 512  # records; batches are joined up to it, because the collector visits each batch
 
@@ -102,13 +102,13 @@ class Feed:
         self.open_stream = open_stream
         """Opens a stream from its first byte."""
         self.keeps_unread = False
-        """Whether records stay in memory until read, because the log lacks their bytes."""
+        """True if records stay in memory until read, because the log lacks their bytes."""
         self.count = 0
-        """How often there was more to read."""
+        """Number of times that there was more to read."""
         self.is_over = False
-        """Whether nothing more will come."""
+        """True if nothing more will come."""
         self.is_stored = False
-        """Whether nothing drives it, because all there is of it is stored."""
+        """True if nothing drives it, because all of it is stored."""
         self._decoder = StreamDecoder(agent, detect=detect)
         self._fold = Fold((), PriceBook() if prices is None else prices, beginning)
         self.state: RunState = self._fold.state
@@ -127,12 +127,12 @@ class Feed:
 
     @property
     def label(self) -> str | None:
-        """What the agent's lines begin with, once it is known."""
+        """Prefix of the agent's lines, once it is known."""
         return self._label or self._decoder.agent
 
     @property
     def text_size(self) -> int:
-        """How many of the first bytes of stdout are known to be text and no agent's message."""
+        """Number of first bytes of stdout that are known to be text and no agent's message."""
         return self._decoder.text_size
 
     def snapshot(self) -> Snapshot:
@@ -374,7 +374,7 @@ class LogDecoder:
 
 
 class _Reader:
-    """Where a reader of records is; if it ever fell behind, it has a decoder of its own."""
+    """Position of a reader of records; with its own decoder if it ever fell behind."""
 
     def __init__(self, seq: int) -> None:
         self.seq = seq
@@ -428,7 +428,7 @@ class RecentRecords:
         return parts[0] if len(parts) == 1 else [each for part in parts[::-1] for each in part]
 
     def bytes_since(self, seq: int) -> int:
-        """How many bytes of the stream the records from a number on came from."""
+        """Return the bytes of the stream that the records from a number on came from."""
         for batch in self._batches:
             if seq <= batch[-1].seq:
                 return self._end - batch[max(0, seq - batch[0].seq)].offset

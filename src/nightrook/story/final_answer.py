@@ -32,7 +32,7 @@ def run_answer(folder: Path, state: RunState | None) -> str | None:
 
 
 def is_complete(output: str | bytes, expected: str) -> bool:
-    """Whether the answer is what was expected, ignoring white space and case."""
+    """True if the answer is the expected one, ignoring white space and case."""
     state = _messages(output)
     return answer.is_complete(_text(output) if state is None else state, expected)
 

@@ -63,7 +63,7 @@ class LogFollower:
         self._by_stream = {tail.stream: tail for tail, _ in self._logs}
 
     def position(self, stream: Stream) -> int:
-        """How far a log was read."""
+        """Return the offset up to which a log was read."""
         return self._by_stream[stream].position
 
     def read(self, *, timed: bool = False, only: frozenset[Stream] | None = None) -> bool:
@@ -93,7 +93,7 @@ class LogFollower:
             tail.end = sizes.get(tail.stream)  # guards: reported-end
 
     def changed(self, exit: ExitInfo) -> str | None:
-        """How what was read differs from what the recorder wrote; None if it does not."""
+        """Return how what was read differs from what the recorder wrote; None if it does not."""
         for tail, _ in self._logs:
             written = exit.logs.get(tail.stream)
             assert tail.digest is not None
@@ -177,13 +177,13 @@ class RunFollower:
         self.story = story
         self.folder = story.folder
         self.verdict: VerdictInfo | None = None
-        """How it ended; compared with the logs once it is complete."""
+        """Verdict on the run; compared with the logs once it is complete."""
         self.is_complete = False
-        """Whether everything was read: nothing more will come."""
+        """True if everything was read: nothing more will come."""
         self.problem: Exception | None = None
         """Why it could not be read further; the next wake-up tries again."""
         self.is_pushed = False
-        """Whether the writer of its folder is in this process and wakes it: no timer must."""
+        """True if the writer of its folder is in this process and wakes it: no timer must."""
         self.arrived_at: float | None = None
         """When its last bytes arrived."""
         self._on_change = on_change
@@ -197,14 +197,14 @@ class RunFollower:
 
     @property
     def position(self) -> Position:
-        """How far it has been read."""
+        """Position up to which it has been read."""
         logs = self._logs
         seq = self.story.state.records
         return Position(seq, logs.position("stdout"), logs.position("stderr"))
 
     @property
     def is_reading(self) -> bool:
-        """Whether there is more to read right now."""
+        """True if there is more to read right now."""
         return self._is_reading
 
     def wake(self, *, ended: bool = True, decided: bool = True) -> None:

@@ -14,7 +14,7 @@ from nightrook.story.decode import StreamDecoder
 from nightrook.story.tail import read_at
 
 _CONTEXTS = (0, 64 << 10, 1 << 20, 16 << 20)
-"""How many bytes before a message are read with it: some agents write a text in pieces."""
+"""Bytes before a message that are read with it: some agents write a text in pieces."""
 
 _FURTHEST = 1 << 20  # how far to look for a better match than one that was found
 _HEAD = 8 << 10  # bytes at the beginning of a log, where an agent may introduce itself
@@ -22,7 +22,7 @@ _LARGEST = 64 << 20  # of a message; more would not be shown
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What an item's messages hold: the event that began it, and the one that ended it."""
+    """Messages of an item: the event that began it, and the one that ended it."""
 
     start: Event | None = None
     result: ToolFinished | None = None
@@ -34,7 +34,7 @@ class Body(msgspec.Struct, frozen=True):
 
 
 Fits = Callable[[Event], bool]
-"""Whether an event is the one that is looked for."""
+"""Test for the event that is looked for."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads so many bytes of a log at an offset."""
@@ -116,12 +116,12 @@ def _begins(event: Event, item: Item) -> bool:
 
 
 def _is_start(event: Event, item: Item) -> bool:
-    """Whether the start of a call is read as it was read in its stream."""
+    """True if the start of a call is read as it was read in its stream."""
     return not isinstance(event, ToolStarted) or (event.name, event.kind) == (item.name, item.tool)
 
 
 def _is_end(event: Event, item: Item) -> bool:
-    """Whether the end of a call is read as it was read in its stream."""
+    """True if the end of a call is read as it was read in its stream."""
     return isinstance(event, ToolFinished) and event.status == item.status
 
 
@@ -130,7 +130,7 @@ def _ends(event: Event, item: Item) -> bool:
 
 
 def _looks_like(event: Text | Thinking | UserMessage, item: Item) -> bool:
-    """Whether a text is an item's: ids of texts may depend on what was written before."""
+    """True if a text is an item's: ids of texts may depend on what was written before."""
     text = event.text or ""
     same = (_KINDS[type(event)], len(text)) == (item.kind, item.size)
     return same and first_line(text, LONGEST_FIRST_LINE) == item.title

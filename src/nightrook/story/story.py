@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Story:
-    """What happened in one run or session, as far as its feed has come.
+    """The story of one run or session, as far as its feed has come.
 
     `folder` is where a run is kept; a session, and a stream that is not recorded, have none. `read`
     reads the bulky parts of an item of the timeline.
@@ -59,11 +59,11 @@ class Story:
     ) -> None:
         self.feed = feed
         self.folder = folder
-        """Where a run is kept, once it is; None for what is not recorded, and for a session."""
+        """Folder of a run, once it has one; None for what is not recorded, and for a session."""
         self.info = info
-        """What was asked; of a run that is followed, as it was first read."""
+        """Record of the run's options; of a run that is followed, as it was first read."""
         self.called = called or (info.called if info else None)
-        """What the user calls the agent; None is its own name."""
+        """Name of the agent in the user's settings; None if it goes by its own name."""
         self.problem: UnknownAgentError | None = None
         """Why its stream is not decoded: only another version knows the agent."""
         self._name = name
@@ -87,7 +87,7 @@ class Story:
 
     @property
     def label(self) -> str | None:
-        """What its lines begin with, once that is known."""
+        """Prefix of its lines, once that is known."""
         return (self.info.label if self.info else None) or self.feed.label
 
     @property
@@ -97,7 +97,7 @@ class Story:
 
     @property
     def state(self) -> RunState:
-        """What is true after all records so far."""
+        """State after all records so far."""
         return self.feed.state
 
     @property
@@ -151,7 +151,7 @@ class Story:
 
     @property
     def ending(self) -> Ending[Outcome] | None:
-        """How the run ended, `incomplete` if its logs were changed; None if it has not."""
+        """Ending of the run, `incomplete` if its logs were changed; None if it has not ended."""
         if self._ending is None:
             folder, verdict = self.folder, self._verdict
             if verdict is None and folder is not None and self.feed.is_stored:

@@ -30,7 +30,7 @@ def read_at(folder: Path, stream: Stream, offset: int, size: int) -> bytes:
 
 
 def log_size(folder: Path, stream: Stream) -> int:
-    """How many bytes a log has now."""
+    """Return the current size of a log in bytes."""
     log = open_log(folder / LOGS[stream])
     if log is None:
         return 0
@@ -69,11 +69,11 @@ class Tail:
         self._most = _SMALL
         self.position = position
         self.end: int | None = None
-        """Where the log ends, once that is known: nothing after it is read."""
+        """End of the log, once that is known: nothing after it is read."""
         self.digest: Digest | None = None
         """Hashes what is read, if it is set before the first read."""
         self.is_behind = False
-        """Whether the last read left something."""
+        """True if the last read left something."""
 
     def hear(self, arrival: Arrival, size: int) -> None:
         """Learn when bytes came from a recorder's bell, a line of `arrivals` of this size."""
@@ -127,7 +127,7 @@ class Tail:
         return self._log is not None
 
     def _room(self, until: int | None) -> int:
-        """How many bytes to read at most."""
+        """Return the most bytes to read."""
         ends = (end for end in (until, self.end) if end is not None)  # guards: tail-end
         return min([self._most, *(max(0, end - self.position) for end in ends)])
 

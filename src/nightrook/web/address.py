@@ -1,4 +1,4 @@
-"""Where the server of a home listens, and its token: a second `rook web` finds the first here."""
+"""Address and token of the server of a home: a second `rook web` finds the first here."""
 
 import os
 import socket
@@ -42,7 +42,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process lives."""
+        """True if its process lives."""
         return is_same_process(self.pid, self.ticks)
 
 

@@ -45,11 +45,11 @@ class AppState:
 
     @property
     def idle_s(self) -> float:
-        """How long no page has asked for anything, nor listened."""
+        """Seconds since a page last asked for anything or listened."""
         return 0.0 if self.events.listeners else time.monotonic() - self.used_at
 
     def has_live_runs(self) -> bool:
-        """Whether a run has no verdict yet."""
+        """True if a run has no verdict yet."""
         return len(NewestFirst(self.home, only_unfinished=True)) > 0
 
     def hidden(self, value: Any) -> bytes:

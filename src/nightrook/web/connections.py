@@ -40,11 +40,11 @@ class OneWrite(asyncio.Transport):
         self._transport.close()
 
     def is_closing(self) -> bool:
-        """Whether it is closed or about to be."""
+        """True if it is closed or about to be."""
         return self._transport.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What is known about the connection."""
+        """Return a fact about the connection."""
         return self._transport.get_extra_info(name, default)
 
     def pause_reading(self) -> None:

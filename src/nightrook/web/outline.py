@@ -70,7 +70,7 @@ class Outline:
 
 
 def _state(item: Item) -> str:
-    """Whether an item is open, ended well, or did not."""
+    """Return `-` for an open item, `!` for one that failed, `.` for the others."""
     if item.kind in ("denial", "error", "unreadable"):
         return "!"
     if item.kind not in _SPANS:

@@ -53,7 +53,7 @@ def encoded(value: Any) -> bytes:
 
 
 def redactor() -> Redactor:
-    """What replaces secrets, as in the terminal."""
+    """Return the redactor of secrets, the same as in the terminal."""
     return Redactor(os.environ)
 
 
@@ -82,7 +82,7 @@ async def on_nightrook_error(_: Request, error: Exception) -> Response:
 
 
 def _is_full(reason: BaseException | None) -> bool:
-    """Whether an error is that of a full disk, from the system or from the ledger's database."""
+    """True if an error is that of a full disk, from the system or from the ledger's database."""
     if isinstance(reason, OSError):
         return reason.errno in _FULL
     return getattr(reason, "sqlite_errorname", None) == "SQLITE_FULL"

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run has spent; None if that is not known."""
+    """Cost of a run; None if it is not known."""
 
     usd: float | None = None
     kind: str = "unknown"
@@ -119,13 +119,13 @@ def cost_of(money: Money) -> Cost:
 
 
 def spent(snapshot: Snapshot) -> Cost:
-    """What a run has spent so far."""
+    """Return the cost of a run so far."""
     cost = snapshot.cost
     return cost_of(Money(snapshot.spent_usd, cost.source, cost.at_least))
 
 
 def doing(snapshot: Snapshot) -> str | None:
-    """What a run does now, in a few words: the call that is open."""
+    """Return the current action of a run, in a few words: the call that is open."""
     if not snapshot.open_tools:
         return None
     tool = snapshot.open_tools[-1]

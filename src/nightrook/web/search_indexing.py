@@ -21,7 +21,7 @@ class Indexing:
     def __init__(self, home: Path) -> None:
         self.path = home / FILE
         self.progress: Progress | None = None
-        """How far it is; None while it rests."""
+        """Progress of indexing; None while it rests."""
         self._thread: threading.Thread | None = None
         self._rested_at = float("-inf")
         self._is_over = False

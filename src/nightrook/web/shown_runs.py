@@ -42,7 +42,7 @@ class ShownRun(RunFollower):
         self.outline = Outline(story.timeline)
         self.is_recovering = False
         self.is_followed = False
-        """Whether it is read as it grows, and its processes are watched."""
+        """True if it is read as it grows, and its processes are watched."""
         self._is_worked_on = at_work(info, is_same_process)
         self.epoch = _epoch(info)
 
@@ -53,20 +53,20 @@ class ShownRun(RunFollower):
 
     @property
     def status(self) -> str:
-        """How it ended, or whether it still runs."""
+        """Outcome, or the state of a run without one."""
         if self.verdict is not None:
             return self.verdict.status
         return "running" if self.is_alive or self.is_recovering else "not kept"
 
     @property
     def problem_text(self) -> str | None:
-        """What of it cannot be shown, and why."""
+        """Problem with showing it; None if there is none."""
         problem = self.problem or self.story.problem
         return None if problem is None else str(problem)
 
     @property
     def is_alive(self) -> bool:
-        """Whether a process worked on it at the last look."""
+        """True if a process worked on it at the last look."""
         return self._is_worked_on and not self.is_complete
 
     def look(self) -> bool:
@@ -77,7 +77,7 @@ class ShownRun(RunFollower):
 
     @property
     def exists(self) -> bool:
-        """Whether its folder is still there."""
+        """True if its folder is still there."""
         return self.folder.path.is_dir()
 
 

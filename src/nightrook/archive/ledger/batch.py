@@ -1,4 +1,4 @@
-"""What was read since the last transaction, merged in memory.
+"""Findings since the last transaction, merged in memory.
 
 Most calls are plain: they have a time, a session, a project, a branch, a model and tokens, and
 nothing else. A first import reads tens of thousands of them. So they are kept in groups that have
@@ -42,7 +42,7 @@ class Batch:
         self.carried: list[KeyedCall] = []
         """Calls of another ledger."""
         self.size = 0
-        """How many lines were added."""
+        """Number of lines added."""
 
     def add(self, source: Source, findings: Sequence[Finding]) -> None:
         """Add what was read from a file. The source says how far, when the batch is written."""
@@ -76,7 +76,7 @@ class Batch:
         self.runs[figures.name] = figures
 
     def session(self, agent: str, session: str) -> MergedSession:
-        """What this batch knows about a session."""
+        """Return the merged facts of a session, empty if the batch has none yet."""
         session = storable(session)
         known = self.sessions.get((agent, session))
         if known is None:
@@ -107,7 +107,7 @@ class PlainCalls:
         return [row for row in rows if row[0] not in taken] if taken else rows
 
     def row(self, id: str) -> CallRow:
-        """What is a call's own."""
+        """Return the fields in which a call differs from the others of its group."""
         unknown = islice(self.calls.rows, len(self._by_id), None)
         self._by_id.update((row[0], row) for row in unknown)
         return self._by_id[id]
@@ -118,7 +118,7 @@ class PlainCalls:
         return self.merged(self.row(id))
 
     def repeats(self, other: "PlainCalls", row: CallRow) -> bool:
-        """Whether a call of another group is one of this group again, and reports nothing new."""
+        """True if a call of another group repeats one of this group and reports nothing new."""
         id, at, *tokens = row
         _, before, *same = self.row(id)
         return (
@@ -134,7 +134,7 @@ class PlainCalls:
 
 
 def _about(calls: Calls) -> tuple[str, str, str, str]:
-    """What calls have in common."""
+    """Return the fields that the calls of a group share."""
     return (calls.session, calls.model, calls.project, calls.branch)
 
 
@@ -213,7 +213,7 @@ def plain_calls(line: Call, path: str) -> PlainCalls | None:
 
 
 def plain_row(line: Call) -> CallRow | None:
-    """What is a call's own if that is all of it; None if it has more, less or impossible values."""
+    """Return the row of a plain call; None if it has more, less or impossible values."""
     if (
         line.at is None
         or line.cost_usd is not None

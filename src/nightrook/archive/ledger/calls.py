@@ -31,7 +31,7 @@ _COUNTS = (
 )
 
 _OWN = ("session", "at", "project", "branch", "subagent", "copied", "fallback")
-"""What a call has of its own line."""
+"""Fields taken from a call's own line."""
 
 CallId = str | tuple[str, str]
 """A call's id; with its session if the id identifies the call only there."""
@@ -40,7 +40,7 @@ Rank = tuple[object, ...]
 
 
 class MergedCall(msgspec.Struct, gc=False):
-    """What the lines of one call say together."""
+    """The lines of one call, merged."""
 
     usage: Call
     """The line with the greatest output: its tokens and model are the call's."""
@@ -61,10 +61,10 @@ class MergedCall(msgspec.Struct, gc=False):
     """The path of the file that has its own line."""
 
     fallback: bool
-    """Whether all lines count only in a session without other calls."""
+    """True if all its lines count only in a session without other calls."""
 
     shared: bool = False
-    """Whether lines of several files are in it."""
+    """True if its lines come from several files."""
 
     @classmethod
     def of(cls, line: Call, source: str) -> "MergedCall":
@@ -106,7 +106,7 @@ class KeyedCall(NamedTuple):
     key: int
     agent: str
     lineage: bytes | None
-    """What it has in common with its copies in forks."""
+    """Key that it shares with its copies in forks."""
 
     call: MergedCall
 
@@ -158,7 +158,7 @@ def _checked(line: Call) -> Call:
 
 
 def reported_nano(line: Call) -> int | None:
-    """What the agent says that the call cost; None if it does not say, as with 0 for tokens."""
+    """Return the cost the agent reports; None if it reports none, or 0 for a call with tokens."""
     if line.cost_usd is None or credible(line.cost_usd) is None:
         return None
     if line.cost_usd == 0 and has_tokens(line):
@@ -167,7 +167,7 @@ def reported_nano(line: Call) -> int | None:
 
 
 def has_tokens(line: Call) -> bool:
-    """Whether a line reports any tokens."""
+    """True if a line reports any tokens."""
     return any(getattr(line, name) for name in _COUNTS)
 
 
@@ -203,7 +203,7 @@ COLUMNS = (
     *("reasoning", "web_searches", "native_nano"),
     *("timed", "copied", "fast", "summed", "fallback", "shared", "lineage"),
 )
-"""What comes from lines; the other columns are computed from these."""
+"""Columns read from lines; the other columns are computed from these."""
 
 # sqlite3 binds whole numbers, text and byte arrays at once, but searches for an adapter of None, a
 # truth value or bytes: with these in a row, inserting it takes twice as long.
@@ -212,7 +212,7 @@ _UNKNOWN: dict[str, int | str] = {
     "lineage": "",
     "native_nano": -1,
 }
-"""What stands for NULL in the rows that are inserted."""
+"""Values inserted instead of NULL."""
 
 _NUL = "\0"
 _NO_TIME = -1  # of the call's own line, where another one has a time
@@ -252,7 +252,7 @@ def call_keys(agent: str, identities: Iterable[CallId]) -> Sequence[int]:
 
 
 def lineage_key(agent: str, identity: str) -> bytes:
-    """What a call and its copies in forks have in common."""
+    """Return the key that a call shares with its copies in forks."""
     return _hash(f"{agent}\0lineage\0{identity}")
 
 

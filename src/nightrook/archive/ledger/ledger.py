@@ -129,7 +129,7 @@ class Ledger:
             raise self._error(error) from error
 
     def _error(self, error: sqlite3.Error) -> LedgerError:
-        """What is wrong with the ledger, and what to do; only a damaged one is to be moved away."""
+        """Return the problem and its remedy; only a damaged ledger is to be moved away."""
         # guards: full-disk-keeps-ledger
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT:
             return LedgerError(f"{self.path} can't be used: {error}; check the disk and try again")
@@ -154,7 +154,7 @@ class Ledger:
         return {path: (inode, size, at) for path, inode, size, at in rows}
 
     def has_unreadable(self) -> bool:
-        """Whether a file or folder could not be read when it was last looked at."""
+        """True if a file or folder could not be read when last checked."""
         query = "SELECT 1 FROM sources WHERE state = 'unreadable' LIMIT 1"
         return self.connection.execute(query).fetchone() is not None
 

@@ -50,7 +50,7 @@ def read_limits(connection: sqlite3.Connection) -> dict[tuple[str, str, str], Li
 
 
 class ReportedLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a limit was used when an agent last reported it."""
+    """Share of a limit that was used when an agent last reported it."""
 
     agent: str
     window: str

@@ -21,7 +21,7 @@ from nightrook.model.price import credible, dollars, nano
 
 
 class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of rook that has ended reports of itself. None means unknown."""
+    """Figures that an ended run of rook reports of itself. None means unknown."""
 
     name: str
     agent: str | None
@@ -36,10 +36,10 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float
     ended_at: float
     native_usd: float | None = None
-    """What the agent reports that this run spent."""
+    """Cost of this run as the agent reports it."""
 
     estimated_usd: float | None = None
-    """What rook estimated instead."""
+    """Cost as rook estimated it, if the agent reports none."""
 
     input: int | None = None
     """Input that the cache did not serve or store."""
@@ -48,19 +48,19 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     cache_read: int | None = None
     cache_write: int | None = None
     at_least: bool = False
-    """Whether there was more, as calls of subagents, that the agent does not report."""
+    """True if calls of subagents are missing from the agent's report."""
 
     stamp: str = ""
     """Changes whenever the run's files do, so that unchanged runs are not read again."""
 
     @property
     def settled(self) -> bool:
-        """Whether its own figures count, and its calls are only their detail."""
+        """True if its own figures count, and its calls are only their detail."""
         return self.native_usd is not None or self.has_tokens
 
     @property
     def has_tokens(self) -> bool:
-        """Whether it reports tokens."""
+        """True if it reports tokens."""
         counts = (self.input, self.output, self.cache_read, self.cache_write)
         return any(count is not None for count in counts)
 
@@ -148,7 +148,7 @@ def write_runs(
 
 
 def read_runs(connection: sqlite3.Connection) -> Iterator[RunFigures]:
-    """What all runs report."""
+    """Yield the figures of every run."""
     for row in connection.execute(f"SELECT {', '.join(_RUN_COLUMNS)} FROM runs"):
         known = dict(zip(_RUN_COLUMNS, row, strict=True))
         for name in ("native", "estimated"):
@@ -182,7 +182,7 @@ def _run_row(figures: RunFigures) -> tuple[str, str, str, *tuple[object, ...]]:
 
 
 def has_runs(connection: sqlite3.Connection) -> bool:
-    """Whether there are any runs of rook."""
+    """True if the ledger has any runs of rook."""
     return connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None
 
 

@@ -264,7 +264,7 @@ MIGRATIONS = (FIRST, SECOND + FIRST[_VIEW[0] : _VIEW[1]])
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """How many migrations a database has."""
+    """Return the number of migrations a database has."""
     found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return found
 

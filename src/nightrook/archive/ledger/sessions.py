@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class MergedSession(msgspec.Struct, gc=False):
-    """What the lines about one session report together."""
+    """The facts of one session, merged from its lines."""
 
     facts: dict[str, Fact] = {}
     first_at: int | None = None
@@ -70,7 +70,7 @@ class MergedSession(msgspec.Struct, gc=False):
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "MergedSession":
-        """What a row has that `row` made."""
+        """Read a session from a row made by `row`."""
         times = _times(row[-1])
         first = times.get("first")
         texts = zip(_FACTS, row, strict=False)

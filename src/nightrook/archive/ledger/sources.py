@@ -9,7 +9,7 @@ import msgspec
 from nightrook.adapter.history import Kind
 
 State = Literal["ok", "gone", "unreadable"]
-"""Whether a source could be read when it was last looked at."""
+"""State of a source when it was last read."""
 
 
 class Source(msgspec.Struct, kw_only=True):
@@ -28,11 +28,11 @@ class Source(msgspec.Struct, kw_only=True):
     head_hash: bytes | None = None
     tail_hash: bytes | None = None
     memory: bytes | None = None
-    """What its reader remembers at the position: JSON, of lines compressed by zlib."""
+    """State of its reader at the position: JSON, or for lines JSON compressed by zlib."""
 
     state: State = "ok"
     rewritten: bool = False
-    """Whether bytes that were read have changed since."""
+    """True if bytes that were read have changed since."""
 
     problem: str | None = None
 

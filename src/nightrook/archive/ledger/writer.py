@@ -197,7 +197,7 @@ class _CallTable:
         self._rates = rates
         self._plain = plain
         self.new = 0
-        """How many calls were not there before."""
+        """Number of calls that were not there before."""
 
     def write(
         self, batch: Batch, sessions: Mapping[SessionKey, int], sources: Mapping[str, int]

@@ -1,1 +1,1 @@
-"""What agents used, as a report: grouped, filtered, in local time, with notes."""
+"""The report on usage: grouped, filtered, in local time, with notes."""

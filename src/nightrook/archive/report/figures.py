@@ -31,10 +31,10 @@ class Dollars(msgspec.Struct, frozen=True, kw_only=True):
     """An amount of money in US dollars, by its source."""
 
     native: float = 0.0
-    """What agents report."""
+    """Cost that agents report."""
 
     estimated: float = 0.0
-    """What other calls cost at the list prices of their day."""
+    """Cost of the other calls, at the list prices of their day."""
 
     @property
     def total(self) -> float:
@@ -43,7 +43,7 @@ class Dollars(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What some calls used."""
+    """Usage of a set of calls."""
 
     tokens: Tokens = Tokens()
     cost_usd: Dollars = Dollars()
@@ -54,17 +54,17 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CostRow(Figures, frozen=True, kw_only=True):
-    """What the calls of one group used."""
+    """Usage of the calls of one group."""
 
     keys: dict[str, str | None]
-    """What they have in common, by what the report is grouped by; None if it has no name."""
+    """Value of each field that the report groups by; None if it has no name."""
 
     title: str | None = None
-    """What people know the group by, if its key is only an id: the title of a session."""
+    """Title of the session, for a group whose key is a session id."""
 
 
 class CostReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What agents used on this machine: the calls of runs and of sessions, each counted once."""
+    """Usage of agents on this machine: the calls of runs and of sessions, each counted once."""
 
     timezone: str
     by: tuple[str, ...]
@@ -73,14 +73,14 @@ class CostReport(msgspec.Struct, frozen=True, kw_only=True):
     """Times come in their order, everything else by its cost, the highest first."""
 
     saved_usd: float = 0.0
-    """What the cache saved compared to plain input, at list prices; negative if it cost more."""
+    """Savings by the cache compared to plain input, at list prices; negative if it cost more."""
 
     notes: tuple[str, ...] = ()
-    """What the figures do not include, one sentence each."""
+    """What the figures leave out, one sentence each."""
 
 
 class Amounts(NamedTuple):
-    """What some calls used, as the ledger has it; the names are those of its columns."""
+    """Usage of a set of calls, by the names of the ledger's columns."""
 
     calls: int = 0
     input: int = 0
@@ -98,7 +98,7 @@ class Amounts(NamedTuple):
 
     @property
     def weight(self) -> tuple[int, int]:
-        """What groups are compared by: money, then tokens."""
+        """Sort key of groups: money, then tokens."""
         tokens = self.input + self.output + self.cache_read + self.cache_write
         return self.native_nano + self.estimated_nano, tokens
 

@@ -38,7 +38,7 @@ class Zone(msgspec.Struct, frozen=True):
         return shown - (max(fitting) if fitting else before)
 
     def wall(self, at: float) -> datetime:
-        """What clocks show at a time."""
+        """Return the local time."""
         return datetime(1970, 1, 1) + timedelta(seconds=at + self.offset(at))  # noqa: DTZ001
 
     def offsets(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -150,7 +150,7 @@ def _span(name: str, moment: Moment, zone: Zone, now: float) -> tuple[int, int]:
 
 
 def _walls(moment: Moment, today: datetime) -> tuple[datetime, datetime] | None:
-    """What clocks show at the begin and the end of a day, a month or a year."""
+    """Return the local time at the start and the end of a day, a month or a year."""
     midnight = datetime.combine(today.date(), datetime.min.time())
     if isinstance(moment, date) and not isinstance(moment, datetime):
         first = datetime.combine(moment, datetime.min.time())

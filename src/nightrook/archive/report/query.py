@@ -1,4 +1,4 @@
-"""What a report is asked for, and the calls that it counts, added up by what it groups them by.
+"""Query of a report: selects calls, groups them and adds them up.
 
 A report reads the sums of whole quarters of an hour, in UTC: offsets of local time are multiples of
 a quarter, and clocks are changed at the begin of one. Single calls are read only for the quarters
@@ -32,13 +32,13 @@ Key = Literal[
     "run",
     "loop",
 ]
-"""What calls are grouped by."""
+"""Fields by which calls can be grouped."""
 
 KEYS: tuple[Key, ...] = get_args(Key)
 
 
 class CostQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which calls a report counts, and how it groups them."""
+    """Filter and grouping of a report."""
 
     by: tuple[Key, ...]
     zone: Zone
@@ -105,13 +105,13 @@ class Moments:
         offset = _offset_sql(zone.offsets(*quarters))
         local = f"(quarter * {QUARTER_S} + {offset})"
         self.sql = f"{local} / {DAY_S}"
-        """What to group by: the local day, or the time at which a local hour begins."""
+        """SQL of the group: the local day, or the time at which a local hour begins."""
 
         if self._hours:
             self.sql = f"{local} / {_HOUR_S} * {_HOUR_S} - {offset}"
 
     def names(self, group: int) -> dict[Key, str]:
-        """What the hour, the day, the week and the month of a group are called."""
+        """Return the names of a group's hour, day, week and month."""
         names: dict[Key, str] = {}
         day = group
         if self._hours:
@@ -182,7 +182,7 @@ _SUMS = f"SELECT {', '.join(_FIELDS)} FROM sums WHERE"
 def totals(
     connection: sqlite3.Connection, query: CostQuery, by: Sequence[Key]
 ) -> dict[Group, Amounts]:
-    """What the calls of each group used."""
+    """Return the usage of the calls of each group."""
     keys = [key for key in by if key not in TIMES]
     has_times = len(keys) < len(by)
     moments = Moments(query.zone, by, _quarters(connection) if has_times else (0, 0))
@@ -251,7 +251,7 @@ def _between(select: str, column: str, first: int | None, after: int | None) -> 
 
 
 def _filter(connection: sqlite3.Connection, query: CostQuery) -> str:
-    """Which of the rows count. Only ids are put into the text."""
+    """Return the SQL condition that selects rows. Only ids are put into the text."""
     conditions = ["1"]
     if query.agent is not None:
         conditions.append("sessions.agent = :agent")

@@ -44,7 +44,7 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     """The last one."""
 
     size: int | None = None
-    """How many bytes its files have; None if its agent keeps all sessions in one store."""
+    """Bytes of its files; None if its agent keeps all sessions in one store."""
 
     used: Figures
     """Without what runs of rook used in it: they are listed themselves."""
@@ -116,7 +116,7 @@ def listed_sessions(connection: sqlite3.Connection) -> list[ListedSession]:
 
 
 def session_use(connection: sqlite3.Connection, agent: str, ids: Sequence[str]) -> Figures:
-    """What some sessions of an agent used together, in runs of rook or without them."""
+    """Return the usage of some sessions of an agent together, in runs of rook or without them."""
     amounts = Amounts()
     query = (
         f"SELECT {_SUMS} FROM sums JOIN sessions ON sessions.id = sums.session_id "

@@ -1,4 +1,4 @@
-"""What of a record can be searched for: prompts, answers, thinking, commands, paths, outputs."""
+"""Searchable documents of a record: prompts, answers, thinking, commands, paths, outputs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -39,26 +39,26 @@ class Document(NamedTuple):
 
 
 class DocumentFilter(Filter, frozen=True, kw_only=True):
-    """Which sessions are wanted, and what of them."""
+    """Filter of sessions and of the documents in them."""
 
     kind: DocumentKind | None = None
     tool: str | None = None
     status: Status | None = None
-    """How the call of an output ended."""
+    """Status of the call that an output belongs to."""
 
     @property
     def is_of_sessions(self) -> bool:
-        """Whether it takes only some sessions."""
+        """True if it takes only some sessions."""
         return (self.agent, self.project, self.session) != (None, None, None)
 
     @property
     def is_of_documents(self) -> bool:
-        """Whether it takes only some documents of a session."""
+        """True if it takes only some documents of a session."""
         by_fact = (self.kind, self.tool, self.status)
         return by_fact != (None, None, None) or (self.since, self.until) != (None, None)
 
     def takes_document(self, document: Document) -> bool:
-        """Whether a document is wanted, as far as its session is."""
+        """True if it takes a document, provided that it takes its session."""
         tool = (document.tool or "").lower()
         return (
             self.takes_time(document.at)
@@ -69,7 +69,7 @@ class DocumentFilter(Filter, frozen=True, kw_only=True):
 
 
 def documents(records: Iterable[Record], *, whole: bool = False) -> Iterator[Document]:
-    """What can be searched for in some records, in their order; cut unless they are `whole`."""
+    """Yield the searchable documents of some records, in order; cut unless `whole`."""
     for document, is_numbered in _documents(records):
         yield document if whole else document._replace(text=_cut(document, is_numbered))
 

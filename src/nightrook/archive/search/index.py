@@ -97,7 +97,7 @@ INSERT INTO words (words, rank) VALUES ('automerge', 16);
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error says that the index is damaged, so that it must be made again."""
+    """True if an error means that the index is damaged and must be rebuilt."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _REBUILT
 
 
@@ -183,7 +183,7 @@ STATUSES: tuple[Status | None, ...] = (
     *(None, "ok", "error", "denied", "cancelled"),
     *("timed_out", "orphaned"),
 )
-"""How calls ended; facts have their places in this order."""
+"""Status of each call; facts store its place in this order."""
 
 _MS = 1000
 _CACHED = 64  # texts of blocks that stay decompressed
@@ -200,7 +200,7 @@ class Placed(NamedTuple):
     at_ms: int
     offset: int
     start: int
-    """Where its text begins in the block's, in characters."""
+    """Start of its text in the block's, in characters."""
 
     size: int
 
@@ -213,13 +213,13 @@ All have the same size, so that those of one document are read without those of 
 
 _LOW = 2**32
 LONGEST_MS = _LOW - 1
-"""How far apart the times of a block's documents may be: about seven weeks."""
+"""Longest time between two documents of a block: about seven weeks."""
 
 _MOST_TOOL, _MOST_SIZE = 2**16 - 1, 2**16 - 1
 
 
 def packed(documents: Sequence[Document], times_ms: Sequence[int], tools: Sequence[int]) -> bytes:
-    """What is known of some documents."""
+    """Pack the facts of some documents."""
     facts = bytearray()
     start, first_ms = 0, min(times_ms)
     for document, time_ms, tool in zip(documents, times_ms, tools, strict=True):
@@ -243,7 +243,7 @@ class Block(NamedTuple):
 
     id: int
     size: int
-    """How many documents it has."""
+    """Number of its documents."""
 
     session: int
     source: int
@@ -280,7 +280,7 @@ class Blocks:
         return self._last
 
     def placed(self, number: int, block: Block) -> Placed:
-        """What is known of a document."""
+        """Return the facts of a document."""
         place = (number - block.id) * _FACTS.size
         kind, tool, status, after_ms, high, low, start, size = _FACTS.unpack_from(
             block.facts, place
@@ -308,7 +308,7 @@ def in_milliseconds(seconds: float) -> int:
 
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
-"""How data begins that zstandard compressed."""
+"""First bytes of data compressed by zstandard."""
 
 _LEVEL = 3
 _LARGEST = 1 << 30  # of one text: more is damage

@@ -30,17 +30,17 @@ _MOST_TEXT = 16_000_000  # characters that wait to be written
 
 
 class Progress(NamedTuple):
-    """How far the index is filled."""
+    """Progress of filling the index."""
 
     done: int
     """Bytes of what was new and is indexed now."""
 
     total: int
     left: int
-    """How many files and stored sessions are not indexed yet."""
+    """Number of files and stored sessions that are not indexed yet."""
 
     is_busy: bool = False
-    """Whether another process fills the index."""
+    """True if another process fills the index."""
 
 
 def fill(
@@ -62,7 +62,7 @@ def fill(
 
 
 def changed_sources(connection: sqlite3.Connection, homes: Sequence[Path]) -> list[SessionSource]:
-    """What is not indexed yet, newest first."""
+    """Return the sources that are not indexed yet, newest first."""
     return _changed(connection, session_sources(homes))
 
 
@@ -279,7 +279,7 @@ class _Filling:
 
 
 def _has_grown(row: SourceRow, source: SessionSource) -> bool:
-    """Whether a file has only grown since it was indexed, as far as its inode and size tell."""
+    """True if a file has only grown since it was indexed, judged by its inode and size."""
     return (
         source.kind == "lines"
         and row.stamp.split(" ")[0] == source.stamp.split(" ")[0]

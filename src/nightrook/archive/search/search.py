@@ -25,7 +25,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.events import Status
 
 _RANKED = 4000
-"""How many of the newest hits are ranked: of a common word, older ones are not worth the time."""
+"""Number of newest hits that are ranked: of a common word, older ones are not worth the time."""
 
 _MS = 1000
 _HALF_LIFE_MS = 90 * 86_400_000.0  # after which a hit is worth half as much
@@ -39,11 +39,11 @@ _WEIGHTS: dict[DocumentKind, float] = {
     "thinking": 1.0,
     "output": 0.7,
 }
-"""How much a hit is worth by its kind: what people and agents said more than what tools printed."""
+"""Weight of a hit by its kind: text of people and agents counts more than output of tools."""
 
 
 class SearchQuery(DocumentFilter, frozen=True, kw_only=True):
-    """What to look for, and where."""
+    """Words to search for, and a filter."""
 
     text: str
 
@@ -60,7 +60,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the text, with the words in it; empty if the text is neither kept nor there."""
 
     marks: tuple[tuple[int, int], ...]
-    """Where the words are in the excerpt: begin and end, in characters."""
+    """Matches of the words in the excerpt: start and end, in characters."""
 
     tool: str | None = None
     status: Status | None = None
@@ -68,22 +68,22 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """The path of its file, which may be gone."""
 
     position: int
-    """Where its message is in that file."""
+    """Position of its message in that file."""
 
     score: float
 
 
 class Found(NamedTuple):
-    """What a search found."""
+    """Result of a search."""
 
     hits: list[Hit]
     """The best hits, best first."""
 
     total: int
-    """How many hits there are."""
+    """Number of hits."""
 
     counts: Mapping[tuple[str, str], int] = {}
-    """How many of the ranked hits each session has, by agent and id."""
+    """Number of ranked hits of each session, by agent and id."""
 
 
 def search(
@@ -177,7 +177,7 @@ class _Search:
         return self._passes(self._blocks.placed(number, block))
 
     def _passes(self, document: Placed) -> bool:
-        """Whether a document passes the filters that are about it."""
+        """True if a document passes the filters on documents."""
         query = self._query
         return (
             (query.kind is None or KINDS[document.kind] == query.kind)
@@ -188,7 +188,7 @@ class _Search:
         )
 
     def _count(self) -> int:
-        """How many documents have the words and pass the filters."""
+        """Count the documents that have the words and pass the filters."""
         query = self._query
         forgotten = "SELECT EXISTS (SELECT 1 FROM blocks WHERE forgotten)"
         is_plain = not (query.is_of_documents or query.is_of_sessions)
@@ -266,7 +266,7 @@ def _tools(connection: sqlite3.Connection, name: str) -> set[int]:
 
 
 def _score(found: _Candidate, newest_ms: int) -> float:
-    """What a hit is worth: by its words, its kind, its length and its age."""
+    """Score a hit by its words, its kind, its length and its age."""
     document = found.document
     recency: float = 0.5 ** (max(0, newest_ms - document.at_ms) / _HALF_LIFE_MS)
     length = 1 / (0.75 + 0.25 * document.size / _USUAL_SIZE)
@@ -355,7 +355,7 @@ class Excerpt(NamedTuple):
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
-    """Where the words are in it: begin and end, in characters."""
+    """Matches of the words in it: start and end, in characters."""
 
 
 def excerpt(text: str, pattern: re.Pattern[str] | None) -> Excerpt:

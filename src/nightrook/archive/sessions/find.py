@@ -13,7 +13,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.text import encodable
 
 _SHORTEST = 4
-"""How many characters of an id must be given."""
+"""Least number of characters of an id that must be given."""
 
 _MOST_NAMED = 5
 _MOST_SUBAGENTS = 1000
@@ -24,7 +24,7 @@ class UnknownSessionError(NightrookError):
 
 
 class SessionName(NamedTuple):
-    """What the ledger has of a session."""
+    """A session in the ledger."""
 
     agent: str
     id: str
@@ -37,7 +37,7 @@ class Kept(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Path of the copy."""
 
     @property
     def below(self) -> str:

@@ -22,7 +22,7 @@ from nightrook.model.events import SessionStarted
 from nightrook.model.records import Record
 
 COPY = ".zst"
-"""How the name of a compressed copy ends."""
+"""Suffix of a compressed copy."""
 
 _CHUNK = 256 * 1024
 _LARGEST = 128 << 20  # of a document, which is read whole
@@ -53,7 +53,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Content(Protocol):
-    """What a file has."""
+    """Content of a file."""
 
     size: int
 
@@ -188,7 +188,7 @@ class SessionSource(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies it in an index."""
+        """Key of the source in an index."""
         return storable_path(self.path), self.session
 
 
@@ -231,9 +231,9 @@ class SourceReading:
         self.project: str | None = None
         """The folder that the agent worked in, once a record has reported it."""
         self.size: int | None = None
-        """How many bytes the source has, once it was read; None if it could not be."""
+        """Bytes of the source, once it was read; None if it could not be."""
         self.ended = 0
-        """Where the last line ends that is written whole; what follows may be half of one."""
+        """End of the last complete line; what follows may be half of one."""
         self._source = source
         self._transcript = agents.transcript(source.agent)
         self._named = self._transcript.session_of(source.below.split("/"))

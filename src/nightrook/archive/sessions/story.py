@@ -30,7 +30,7 @@ from nightrook.story.tail import Piece
 
 
 def session_story(session: StoredSession) -> Story:
-    """What happened in a stored session."""
+    """Read the story of a stored session."""
     transcript = agents.transcript(session.agent)
 
     def decode(data: bytes) -> list[Record]:
@@ -62,7 +62,7 @@ def _no_text(_: Stream) -> ByteReader:
 
 
 OF_THE_SESSION = (SessionStarted, TurnStarted, TurnFinished, StreamClosed)
-"""What a subagent's file reports of itself as if it were a session."""
+"""Events in a subagent's file that report on it as if it were a session."""
 
 
 class SessionLog:
@@ -156,7 +156,7 @@ class SessionLog:
 
 
 def _index_of_end(records: list[Record], task: str, call: str) -> int:
-    """Where the call of a task ends; behind the start of the task if it is still running."""
+    """Return the index at which a task's call ends; behind its start if it is still running."""
     started = len(records)
     for index, record in enumerate(records):
         event = record.event

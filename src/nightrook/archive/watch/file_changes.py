@@ -158,7 +158,7 @@ class FileChanges:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.polled_because: dict[str, int] = {}
-        """How many folders are looked at repeatedly, by the reason why."""
+        """Number of polled folders, by the reason for polling."""
         self.problems: dict[str, str] = {}
         """Why a folder cannot be read, by its path."""
         self._watch = watch
@@ -171,7 +171,7 @@ class FileChanges:
         return len(self._folders)
 
     def follows(self, folder: str) -> bool:
-        """Whether a folder is followed; not if it is missing or gone."""
+        """True if a folder is followed; not if it is missing or gone."""
         return folder in self._folders
 
     def add(self, folder: str) -> list[FileStamp]:
@@ -240,7 +240,7 @@ class FileChanges:
                     pending.append((f"{folder}/{entry.name}", searched[-1]))
 
     def _followed(self, folder: str, real: str) -> list["os.DirEntry[str]"]:
-        """What is in a folder, which is followed from now on if it can be read."""
+        """Return the entries of a folder, and follow it from now on if it can be read."""
         why = None if folder in self._folders else self._unreported(real)
         if why is not None:
             self._polled.add(folder)

@@ -26,11 +26,11 @@ class Reading(Protocol):
 
     @property
     def state(self) -> RunState:
-        """What all of it so far folds to."""
+        """State folded from all of it so far."""
 
     @property
     def is_answered(self) -> bool:
-        """Whether the agent said something last and called nothing."""
+        """True if the agent's last message is text and calls nothing."""
 
     def read(self) -> list[Record]:
         """Read what was written since the last call; nothing if it cannot be read now."""
@@ -53,17 +53,17 @@ class GrowingFile:
         self._latest: float | None = None  # of what the file had before it was rewritten
         self._inode: int | None = None
         self.is_answered = False
-        """Whether the agent said something last and called nothing."""
+        """True if the agent's last message is text and calls nothing."""
         self._begin()
 
     @property
     def state(self) -> RunState:
-        """What all of it so far folds to."""
+        """State folded from all of it so far."""
         return self._fold.state
 
     @property
     def position(self) -> int:
-        """How far it was read."""
+        """Offset of the next byte to read."""
         return self._position
 
     def read(self) -> list[Record]:
@@ -104,7 +104,7 @@ class GrowingFile:
         return new
 
     def _continues(self, fd: int) -> bool:
-        """Whether the bytes before the position are those that were read."""
+        """True if the bytes before the position are those that were read."""
         size = len(self._sample)
         return os.pread(fd, size, self._position - size) == self._sample
 
@@ -129,13 +129,13 @@ class RewrittenFile:
         self._prices = prices
         self._since = since
         self.is_answered = False
-        """Whether the agent said something last and called nothing."""
+        """True if the agent's last message is text and calls nothing."""
         self._seen: Counter[int] = Counter()
         self._fold = Fold((), prices, None)
 
     @property
     def state(self) -> RunState:
-        """What all of it folds to."""
+        """State folded from all of it."""
         return self._fold.state
 
     def read(self) -> list[Record]:
@@ -173,7 +173,7 @@ class RewrittenFile:
 
 
 def _is_answered(records: Iterable[Record], before: bool) -> bool:
-    """Whether the last of some records, or of those before, is what the agent said."""
+    """True if the last of some records, or of those before, is the agent's text."""
     answered = before
     for record in records:
         if isinstance(record.event, Text | ToolStarted | UserMessage):

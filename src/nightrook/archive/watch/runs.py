@@ -30,7 +30,7 @@ class WatchedRun(RunFollower):
         super().__init__(growing_story(folder, info, prices=prices, has_readers=False))
         self.info = info
         self.is_lost = False
-        """Whether it has ended, but cannot be judged: its folder is damaged or gone."""
+        """True if it has ended but cannot be judged: its folder is damaged or gone."""
         self._looked_at = time.monotonic()
 
     @property
@@ -45,7 +45,7 @@ class WatchedRun(RunFollower):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """True if nothing more will come."""
         return self.is_complete or self.is_lost
 
     def new(self) -> list[Record]:
@@ -58,7 +58,7 @@ class WatchedRun(RunFollower):
             return []
 
     def row(self) -> Row:
-        """What is true of it now."""
+        """Return its current row."""
         shot = self.story.snapshot()
         agent = self.info.label or self.agent
         ended_at = self.verdict.ended_at if self.verdict else None
@@ -87,7 +87,7 @@ class WatchedRun(RunFollower):
 
 
 class RunChange(NamedTuple):
-    """What is new of a run; no records if it was found alive at the start."""
+    """New records of a run; none if it was found alive at the start."""
 
     run: WatchedRun
     records: list[Record]
@@ -160,12 +160,12 @@ class WatchedRuns:
 
 
 def _is_unnamed(run: WatchedRun) -> bool:
-    """Whether a run has just started, so that its session is not known yet."""
+    """True if a run has just started, so that its session is not known yet."""
     return run.session is None and elapsed_s(run.info.started_at, time.time()) < _NAMED_S
 
 
 def _spent(usd: float | None, cost: Money) -> Money:
-    """What the run itself spent, of a session that it may have resumed."""
+    """Cost of the run itself, without that of a session it resumed."""
     return Money(usd, cost.source, cost.at_least)
 
 

@@ -23,7 +23,7 @@ _ID = 8  # characters of a session's id in lines
 
 
 class WatchedSession:
-    """What a session did so far, and what is new of it."""
+    """A session as far as it was read."""
 
     def __init__(self, agent: str, id: str) -> None:
         self.agent = agent
@@ -63,7 +63,7 @@ class WatchedSession:
         return new
 
     def row(self) -> Row:
-        """What is true of it now."""
+        """Return its current row."""
         reading = self._readings.get(None) or next(iter(self._readings.values()))
         main = reading.state
         states = [reading.state for reading in self._readings.values()]
@@ -96,7 +96,7 @@ def _tokens(states: Iterable[RunState]) -> TokenCounts:
 
 
 def _cost(states: Iterable[RunState]) -> Money:
-    """What a session and its subagents cost; at least that if it is not known of all."""
+    """Cost of a session and its subagents; a lower bound if it is not known of all."""
     costs = [state.ledger.cost for state in states if state.ledger.has_usage]
     known = [cost.usd for cost in costs if cost.usd is not None]
     if not known:
@@ -122,7 +122,7 @@ class _File(NamedTuple):
 
 
 class SessionChange(NamedTuple):
-    """What is new of a session; no records if it was found active at the start."""
+    """New records of a session; none if it was found active at the start."""
 
     session: WatchedSession
     records: list[Record]
@@ -189,7 +189,7 @@ class WatchedSessions:
         return old
 
     def _file(self, path: str) -> _File | None:
-        """Whose session a file is; None if it is none that can be read as events."""
+        """Return the session that a file belongs to; None if it cannot be read as events."""
         for folder in self._folders:
             if path.startswith(f"{folder.path}/"):
                 below = path[len(folder.path) + 1 :]
@@ -275,7 +275,7 @@ class WatchedSessions:
 
 
 def _is_readable(file: _File) -> bool:
-    """Whether a file can be read as events: some agents keep others beside a store of theirs."""
+    """True if a file can be read as events: some agents keep other files next to their store."""
     agent = file.history.agent
     if agent not in agents.HISTORIES:
         return False

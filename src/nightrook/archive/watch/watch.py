@@ -46,13 +46,13 @@ class Watch:
         self._shown: set[tuple[str, str]] = set()  # the kinds and names of what was shown
 
     def start(self) -> list[Update]:
-        """What is active now; what happened before is not new."""
+        """Return what is active now; earlier records are not new."""
         since = time.time() - self._active_s
         runs = self._runs.start()
         return self._updates(runs, self._sessions.start(since))
 
     def look(self) -> list[Update]:
-        """What is new since the last call."""
+        """Return the updates since the last call."""
         runs = self._runs.look()
         return self._updates(runs, self._sessions.look(self._runs.unnamed))
 

@@ -1,4 +1,4 @@
-"""What `rook watch` follows: a session or a run, as it is now."""
+"""The rows of `rook watch`: the current state of a session or a run."""
 
 from typing import Literal, Protocol
 
@@ -21,7 +21,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the run, or the id of the session."""
 
     label: str
-    """What its lines begin with."""
+    """Prefix of its lines."""
 
     project: str | None
     snapshot: Snapshot
@@ -36,13 +36,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """When it was last written to, in seconds since 1970."""
 
     is_answered: bool = False
-    """Whether the agent said something last and called nothing."""
+    """True if the agent's last message is text and calls nothing."""
 
     status: Outcome | None = None
-    """How the run ended; None while it runs, and of a session."""
+    """Outcome of the run; None while it runs, and for a session."""
 
     def is_waiting(self, now: float) -> bool:
-        """Whether it waits for a person: for a prompt, or for an answer to a question."""
+        """True if it waits for a person: for a prompt, or for an answer to a question."""
         if self.kind == "session" and self.is_answered and now - self.changed_at > _SETTLED_S:
             return True
         shot = self.snapshot
@@ -52,19 +52,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new of a session or a run."""
+    """New records of a session or a run."""
 
     row: Row
     records: list[Record] = []
     is_first: bool = False
-    """Whether it was not shown before."""
+    """True if it was not shown before."""
 
     is_over: bool = False
-    """Whether it has ended: the last update."""
+    """True if it has ended: the last update."""
 
 
 class Watched(Protocol):
     """A session or a run that is followed."""
 
     def row(self) -> Row:
-        """What is true of it now."""
+        """Return its current row."""

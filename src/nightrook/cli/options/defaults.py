@@ -130,7 +130,7 @@ def yield_to_others(ctx: click.Context, option: click.Parameter, value: Any) -> 
 
 
 def _is_contradicted(ctx: click.Context, setting: str) -> bool:
-    """Whether an option was given that turns this setting off."""
+    """True if an option was given that turns this setting off."""
     return any(
         ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE and ctx.params[name]
         for name in SETTINGS[setting].flag.yields_to

@@ -74,7 +74,7 @@ class GroupedCommand(click.Command):
 
 
 _NOUNS = {"loop": "loop", "batch": "task"}
-"""What the help of a command calls what it runs."""
+"""Noun in a command's help for the thing it runs."""
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -137,7 +137,7 @@ def _yield_to_others(ctx: click.Context, option: click.Parameter, value: Any) ->
 
 
 def _words(row: Option) -> Sequence[str]:
-    """How an option is written; one that is a flag and a setting can be turned off too."""
+    """Return the spellings of an option; a flag that is also a setting can be turned off too."""
     words = list(row.flag.words) or [f"--{row.name.replace('_', '-')}"]
     if row.type is bool and row.flag.setting:
         long = words[0]

@@ -33,7 +33,7 @@ class PipedStdin:
         self._mode = mode
         self._quiet = quiet
         self.was_silent = False
-        """Whether it was open, but sent nothing in time."""
+        """True if it was open, but sent nothing in time."""
 
     def is_here(self) -> bool:
         """Wait for the first byte; False if there will be none, or none in time."""

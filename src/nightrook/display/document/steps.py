@@ -42,7 +42,7 @@ class Block(NamedTuple):
     kind: BlockKind
     text: str
     left_out: int = 0
-    """How many characters are missing at its end."""
+    """Number of characters missing at its end."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...] = ()
     depth: int = 0
     inside: int = 0
-    """How many steps happened in it; they follow, one level deeper."""
+    """Number of steps inside it; they follow, one level deeper."""
 
 
 class Steps:
@@ -232,7 +232,7 @@ def _is_shown(item: Item) -> bool:
 
 
 def _words(item: Item) -> str:
-    """What an item of a rarer kind is about."""
+    """Return the text of an item of a rarer kind."""
     match item.kind:
         case "session":
             parts = (item.title, item.name and f"version {item.name}", item.detail)

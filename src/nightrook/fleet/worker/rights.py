@@ -20,7 +20,7 @@ class WorkerRights(msgspec.Struct, frozen=True, kw_only=True):
     """True if a job may pass arguments and rules to the agent: they can grant anything."""
 
     limits: Amounts = UNLIMITED
-    """What one job may use at most."""
+    """Limits of a single job."""
 
     max_log_size: int = _LARGEST_LOG
 

@@ -1,4 +1,4 @@
-"""Whether a viewer such as `rook web` is there to answer what runs without a terminal ask."""
+"""Attendance of a viewer such as `rook web`, which answers what runs without a terminal ask."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ def attending(home: Path) -> Iterator[None]:
 
 
 def is_attended(home: Path) -> bool:
-    """Whether a viewer attends; if that is not known, none does."""
+    """True if a viewer attends; if that is not known, none does."""
     try:
         with Folder.made(home) as folder:
             lock = folder.append(_LOCK)

@@ -65,14 +65,14 @@ class Outcome(NamedTuple):
     """The result of a decision."""
 
     counts: bool
-    """Whether it is the first one on its question."""
+    """True if it is the first one on its question."""
 
     question: ClosedQuestion | None
-    """How the question was closed; None if the run never asked it, or too long ago."""
+    """Closed question; None if the run never asked it, or too long ago."""
 
 
 def is_asking(folder: RunFolder) -> bool:
-    """Whether the runner of a run lives and takes decisions."""
+    """True if the runner of a run lives and takes decisions."""
     address = _address(folder)
     return address is not None and address.path.is_socket()
 

@@ -1,4 +1,4 @@
-"""Whether other processes can answer for a run, whether it waits for them, and what they did."""
+"""Answers from other processes: who can give them, waiting for them, and their decisions."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ class OtherProcesses:
     def __init__(self) -> None:
         self.questions = Questions()
         self.waited_for = False
-        """Whether a question that nobody can answer here waits for them, although none attends."""
+        """True if a question that nobody can answer here waits for them, although none attends."""
         self.problem: str | None = None
         """Why they cannot answer, if they cannot."""
         self._home = Path()
@@ -48,7 +48,7 @@ class OtherProcesses:
             await self._server.close()
 
     def are_there(self) -> bool:
-        """Whether a question that nobody can answer here waits for them."""
+        """True if a question that nobody can answer here waits for them."""
         return self._server is not None and (self.waited_for or is_attended(self._home))
 
     def closing(self, seq: int | None) -> ClosedQuestion | None:

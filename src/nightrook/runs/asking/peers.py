@@ -41,7 +41,7 @@ def refusal(connection: socket.socket, recorder: Recorder | None) -> str | None:
 
 
 def is_runner(connection: socket.socket, pid: int, marker: str) -> bool:
-    """Whether the process at the other end is the runner of the run that has this marker.
+    """True if the process at the other end is the runner of the run that has this marker.
 
     For viewers: an agent could listen in its place.
     """
@@ -61,7 +61,7 @@ def is_runner(connection: socket.socket, pid: int, marker: str) -> bool:
 
 
 def is_agent(pid: int) -> bool:
-    """Whether a process is known to be part of an agent's tree."""
+    """True if a process is known to be part of an agent's tree."""
     lineage = system.lineage(pid)
     return lineage is not None and _is_marked(lineage) is True
 
@@ -87,7 +87,7 @@ def _tree_refusal(peer: Peer, recorder: Recorder | None) -> str | None:
 def _is_marked(
     lineage: list[tuple[int, int]], variables: tuple[bytes, ...] = _MARKERS
 ) -> bool | None:
-    """Whether a process or one above it has a run's marker; None if its own is not known.
+    """True if a process or one above it has a run's marker; None if its own is not known.
 
     Those above it may be other users': their environments are hidden, and they are not agents.
     """
@@ -105,11 +105,11 @@ def _lineage(peer: Peer) -> list[tuple[int, int]] | None:
 
 
 def _has_changed(peer: Peer, lineage: list[tuple[int, int]]) -> bool:
-    """Whether the process has ended, or was orphaned, since it was looked up."""
+    """True if the process has ended, or was orphaned, since it was looked up."""
     return system.lineage(peer.pid) != lineage or peer.has_ended  # guards: peer-ended
 
 
 def _may_be_orphan(lineage: list[tuple[int, int]], recorder: Recorder) -> bool:
-    """Whether the first of them below the system's first process is not older than the agent."""
+    """True if the first of them below the system's first process is not older than the agent."""
     below_first = [start for pid, start in lineage if pid != 1]
     return recorder.ticks is None or not below_first or below_first[-1] >= recorder.ticks

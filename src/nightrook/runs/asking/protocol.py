@@ -61,11 +61,11 @@ class Closed(Response, frozen=True, kw_only=True, tag="closed"):
 
 
 class Decided(Response, frozen=True, kw_only=True, tag="decided"):
-    """Whether a decision counts: only the first one on a question does."""
+    """Answer to a decision: only the first one on a question counts."""
 
     counts: bool
     question: ClosedQuestion | None = None
-    """How the question was closed; None if the run never asked it, or too long ago."""
+    """Closed question; None if the run never asked it, or too long ago."""
 
 
 class Refused(Response, frozen=True, kw_only=True, tag="refused"):

@@ -33,7 +33,7 @@ class Questions:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many questions are open as may be."""
+        """True if as many questions are open as allowed."""
         return len(self._open) >= MOST_OPEN
 
     def closed(self, id: str) -> ClosedQuestion | None:

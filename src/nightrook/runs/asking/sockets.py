@@ -93,7 +93,7 @@ def _remove_stale(folder: int, path: Path) -> None:
 
 
 def _is_left_behind(folder: int, path: Path) -> bool:
-    """Whether nobody listens at a socket."""
+    """True if no process listens at a socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:

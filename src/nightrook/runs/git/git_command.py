@@ -194,7 +194,7 @@ def _settings_of_user() -> Iterator[tuple[str, str]]:
 
 
 def _is_private(env: Mapping[str, str]) -> bool:
-    """Whether git writes to a folder of ours, not to the repository."""
+    """True if git writes to a folder of ours, not to the repository."""
     return "GIT_OBJECT_DIRECTORY" in env
 
 
@@ -224,7 +224,7 @@ def _start(
 
 
 def _text(data: bytes | None) -> str:
-    """What git wrote, unchanged: a name may hold any byte but NUL, a carriage return as well."""
+    """Return the output of git unchanged: a name may hold any byte but NUL, even a CR."""
     return (data or b"").decode(errors="surrogateescape")
 
 

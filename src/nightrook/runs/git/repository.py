@@ -191,7 +191,7 @@ def find_repository(cwd: str) -> Repository | None:
 
 
 def is_ignored(cwd: str) -> bool:
-    """Whether the repository that a folder is in ignores it."""
+    """True if the repository that a folder is in ignores it."""
     return ask(cwd, "check-ignore", "--quiet", ".") is not None
 
 
@@ -208,7 +208,7 @@ def null_ended(names: Iterable[str]) -> str:
 
 
 def _is_env_file(name: str) -> bool:
-    """Whether a file is a `.env`, which usually holds secrets; a sample of one does not."""
+    """True if a file is a `.env`, which usually holds secrets; a sample of one does not."""
     base = name.rpartition("/")[2]
     is_env = base == _ENV_FILE or base.startswith(f"{_ENV_FILE}.")
     return is_env and not base.endswith(_ENV_SAMPLES)

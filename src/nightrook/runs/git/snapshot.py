@@ -31,7 +31,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_changes(self) -> bool:
-        """Whether anything differs from the commit that is checked out."""
+        """True if anything differs from the commit that is checked out."""
         return self.commit != self.head
 
 

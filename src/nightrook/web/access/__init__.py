@@ -1,1 +1,1 @@
-"""Who may come in: hosts, origins, the token, and what every answer tells a browser."""
+"""Access to the server: hosts, origins, the token, and the security headers of every answer."""

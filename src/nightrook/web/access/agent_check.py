@@ -1,4 +1,4 @@
-"""Whether a request comes from a process of an agent, as far as the system shows that."""
+"""Detection of requests from a process of an agent, as far as the system shows that."""
 
 import asyncio
 import ipaddress
@@ -24,7 +24,7 @@ class AgentCheck:
         self._known: deque[int] = deque(maxlen=_MOST_KNOWN)
 
     async def __call__(self, scope: Scope) -> bool:
-        """Whether the process at the other end of a request's connection belongs to an agent.
+        """True if the process at the other end of a request's connection belongs to an agent.
 
         False if that is not known: it is on another machine, another user's, or hides its files.
         """
@@ -43,7 +43,7 @@ class AgentCheck:
 
 
 def _is_here(host: str) -> bool:
-    """Whether an address is an IPv4 one of this machine itself."""
+    """True if an address is an IPv4 one of this machine itself."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -16,7 +16,7 @@ _FROM_AGENT = Refusal(
 )
 
 FromAgent = Callable[[Scope], Awaitable[bool]]
-"""Whether a request comes from a process of an agent, as far as that is known."""
+"""Check that is true if a request is known to come from a process of an agent."""
 
 
 class Guard:

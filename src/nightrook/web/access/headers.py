@@ -1,4 +1,4 @@
-"""What every answer tells a browser: nothing from elsewhere, no frame, no guessing of types."""
+"""Security headers of every answer: nothing from elsewhere, no frame, no guessing of types."""
 
 _POLICY = (
     "default-src 'none'",
@@ -14,7 +14,7 @@ _POLICY = (
     "require-trusted-types-for 'script'",  # guards: no-html
     "trusted-types lit-html",
 )
-"""Where the page may load what from; `lit-html` is the policy of the one library that makes HTML,
+"""Content security policy of the page; `lit-html` is the policy of the one library that makes HTML,
 from the templates in the page's own source alone."""
 
 PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (

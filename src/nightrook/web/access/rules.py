@@ -19,7 +19,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     token: str
     hosts: frozenset[str]
-    """What the header `Host` may be: names or addresses with their port."""
+    """Values allowed in the header `Host`: names or addresses with their port."""
 
     proxies: frozenset[str] = frozenset()
     """Those of them that stand for a proxy, which may speak HTTPS although the server does not."""
@@ -41,7 +41,7 @@ class Refusal(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a request says about itself."""
+    """A request, as far as the rules need it."""
 
     method: str
     path: str
@@ -99,7 +99,7 @@ class _Headers:
 
 
 def is_api(path: str) -> bool:
-    """Whether a path belongs to the protocol; everything else is the page, which has no data."""
+    """True if a path belongs to the protocol; everything else is the page, which has no data."""
     return path == "/api" or path.startswith("/api/")
 
 
@@ -137,7 +137,7 @@ def _refused_origin(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | 
 
 
 def _opens_page(asked: Asked, headers: _Headers) -> bool:
-    """Whether a user follows a link from elsewhere to the page itself, which has no data."""
+    """True if a user follows a link from elsewhere to the page itself, which has no data."""
     kind = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest"))
     return asked.path == "/" and kind == (b"navigate", b"document")  # guards: foreign-link
 
@@ -160,5 +160,5 @@ def _refused_write(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | N
 
 
 def is_write(method: str) -> bool:
-    """Whether a request of this method changes something."""
+    """True if a request of this method changes something."""
     return method in _WRITES

@@ -40,7 +40,7 @@ async def items(request: Request) -> Response:
 
 
 def _state_of(shown: ShownRun) -> tuple[object, ...]:
-    """What an answer about a run depends on."""
+    """Return the values that an answer about a run depends on."""
     state = shown.story.state
     return (
         shown.epoch,
@@ -80,7 +80,7 @@ def _encoded(
 
 
 def about_shown(shown: ShownRun) -> dict[str, Any]:
-    """How far a run is folded."""
+    """Return the position up to which a run is folded."""
     return {
         "epoch": shown.epoch,
         "revision": shown.timeline.revision,

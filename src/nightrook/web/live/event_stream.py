@@ -18,7 +18,7 @@ Hide = Callable[[bytes], bytes]
 
 
 def pause_s(listeners: int) -> float:
-    """How long after an announcement the next one may follow."""
+    """Return the seconds between two announcements."""
     return min(_LONGEST_PAUSE_S, _PAUSE_S + _FURTHER_S * max(0, listeners - 1))
 
 
@@ -42,7 +42,7 @@ class Listener:
         self.wake.set()
 
     async def events(self) -> AsyncIterator[bytes]:
-        """What is sent, with a sign of life while there is nothing."""
+        """Yield the events, and a heartbeat while there are none."""
         while not self.is_over:
             try:
                 async with asyncio.timeout(_HEARTBEAT_S):
@@ -71,7 +71,7 @@ class EventStream:
 
     @property
     def listeners(self) -> int:
-        """How many browsers listen."""
+        """Number of browsers that listen."""
         return len(self._listeners)
 
     def join(self) -> Listener:
