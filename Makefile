@@ -64,6 +64,8 @@ export PATH := $(PATH):$(abspath .cache/programs/bin)
 
 # Tests that start processes wait for them most of the time: two at once for each core.
 WAITING := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# A few tests need root; for root none is skipped.
+ALL := $(if $(filter 0,$(shell id -u)),--no-skips)
 # Defined before the rules that need it.
 PAGE_LIBRARIES := src/nightrook/web/page/vendor/lit-html/lit-html.js
 
@@ -99,9 +101,9 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev $(PAGE_LIBRARIES) programs $(CLAUDE_READY) $(CODEX_READY)
-	$(BIN)/pytest -n auto -m quick --cov --cov-report=
+	$(BIN)/pytest -n auto $(ALL) -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
-	$(REAL_AGENTS) $(BIN)/pytest -n $(WAITING) -m 'not quick and not soak and not conformance'
+	$(REAL_AGENTS) $(BIN)/pytest -n $(WAITING) $(ALL) -m 'not quick and not soak and not conformance'
 
 test-portable: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## all tests that start processes, with Linux's own calls taken away
 	$(REAL_AGENTS) $(BIN)/python scripts/portable.py -n auto \

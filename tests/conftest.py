@@ -61,6 +61,19 @@ QUICK = (
 """Where tests start no process and need no more than moments."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="fail if a test is skipped")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail for a skipped test where all must run: nobody reads the reasons of a green run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.getoption("--no-skips") and reporter and reporter.stats.get("skipped"):
+        for report in reporter.stats["skipped"]:
+            reporter.write_line(f"SKIPPED {report.nodeid}: {report.longrepr}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make quick` runs, and skip what only Linux can do where its calls are missing."""

@@ -1,6 +1,5 @@
 """Which files are looked for, and what is said of one that cannot be read."""
 
-import os
 import re
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from nightrook.config.files import project_file, read
 from nightrook.model.errors import ConfigError
+from tests.rights import ordinary_rights
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def test_without_repository_or_home_above_only_the_folder_itself_counts(
     assert project_file(inner, home) == inner / "rook.toml"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
 def test_a_folder_that_may_not_be_looked_into_has_no_file(home: Path) -> None:
     inner = home / "closed" / "inner"
     inner.mkdir(parents=True)
     inner.parent.chmod(0)
     try:
-        assert project_file(inner, home) is None
+        with ordinary_rights():
+            assert project_file(inner, home) is None
     finally:
         inner.parent.chmod(0o700)
 
@@ -118,9 +118,8 @@ def test_nesting_without_end_and_a_huge_file_are_told(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     path = tmp_path / "rook.toml"
     path.touch(mode=0)
-    with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
+    with ordinary_rights(), pytest.raises(ConfigError, match="cannot be read: Permission denied"):
         read(path)

@@ -1,7 +1,6 @@
 """A run of another process: followed to its end from its folder, and judged if it was lost."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 from nightrook.story.feed import Position
 from tests.process.recording import PATIENCE_S
+from tests.rights import ordinary_rights
 from tests.runs.scripted import make, play
 
 
@@ -59,9 +59,8 @@ def test_a_run_whose_processes_died_is_judged(tmp_path: Path, session: Path) -> 
     assert attached.feed.state.records == len(list(nightrook.decode(session)))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_run_that_cannot_be_judged_is_an_error(tmp_path: Path, session: Path) -> None:
     folder = lost_run(tmp_path, session)
     folder.path.chmod(0o500)
-    with pytest.raises(NightrookError, match="its verdict is lost"):
+    with ordinary_rights(), pytest.raises(NightrookError, match="its verdict is lost"):
         asyncio.run(AttachedRun(folder).follow())

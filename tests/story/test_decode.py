@@ -13,6 +13,7 @@ from nightrook.adapter.lines import DEFAULT_CAP, Oversized
 from nightrook.model.events import SessionStarted, StreamClosed, Unreadable
 from nightrook.model.records import Record
 from nightrook.story.decode import StreamDecoder, text_of
+from tests.rights import ordinary_rights
 from tests.runs.scripted import play
 
 NOISE = b"> project@1.0.0 agent\n{ not: json }\r\n\n"
@@ -57,11 +58,11 @@ def test_a_folder_is_a_typed_error(tmp_path: Path) -> None:
         list(nightrook.decode(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_forbidden_file_is_a_typed_error(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     path.touch(mode=0o000)
-    with pytest.raises(nightrook.UnreadableSourceError, match="may not be read"):
+    forbidden = pytest.raises(nightrook.UnreadableSourceError, match="may not be read")
+    with ordinary_rights(), forbidden:
         list(nightrook.decode(path))
 
 

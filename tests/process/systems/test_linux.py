@@ -70,7 +70,7 @@ def test_a_system_without_proc_says_nothing(
 def test_no_other_module_reads_it() -> None:
     source = ROOT / "src" / "nightrook"
     readers = {path for path in source.rglob("*.py") if '"/proc' in path.read_text("utf-8")}
-    of_machine = {"fleet/accounts/check.py", "archive/watch/file_systems.py"}  # not of processes
+    of_machine = {"fleet/accounts/check.py", "archive/watch/file_changes.py"}  # not of processes
     assert readers == {source / name for name in ("process/systems/linux.py", *of_machine)}
 
 
