@@ -122,7 +122,7 @@ def outline_text() -> str:
 
 
 _PROGRAMS_HEAD = '''\
-"""Which of our agents a program is, so that a command is known without loading every agent.
+"""The agent that each program is: a command is recognised without loading every agent.
 
 Generated from the `programs` and `forks` of the agents by `make docs`; do not edit.
 """

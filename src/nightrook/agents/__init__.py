@@ -94,7 +94,7 @@ def transcript(name: str) -> Transcript:
 
 
 def is_known(name: object) -> bool:
-    """Whether an agent has that name; other packages are searched only if none of ours has."""
+    """True if an agent has that name; other packages are searched only if none of ours has it."""
     return name in NAMES or name in names()
 
 
@@ -119,7 +119,7 @@ def _with_acp(name: str) -> Agent:
 
 
 def _own(name: str, module: str, description: str) -> Any:
-    """What a module of an agent's package describes: its `AGENT`, `HISTORY` or `TRANSCRIPT`."""
+    """Return the `AGENT`, `HISTORY` or `TRANSCRIPT` of a module in an agent's package."""
     package = import_module(f"{__name__}.{FORKS.get(name, name)}.{module}")
     return getattr(package, f"{name.upper()}_{description}" if name in FORKS else description)
 

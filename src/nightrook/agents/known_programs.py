@@ -1,4 +1,4 @@
-"""Which of our agents a program is, so that a command is known without loading every agent.
+"""The agent that each program is: a command is recognised without loading every agent.
 
 Generated from the `programs` and `forks` of the agents by `make docs`; do not edit.
 """

@@ -29,12 +29,12 @@ def decoder(*, agent: str = NAME, cap: int = DEFAULT_CAP) -> Decoder:
 
 
 def is_message(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of JSON-RPC 2.0."""
+    """True if a message is one of JSON-RPC 2.0."""
     return message.get("jsonrpc") == "2.0"
 
 
 def introduces(message: Mapping[str, Any]) -> bool:
-    """Whether a message is the first of an agent: its version of the protocol, and who it is."""
+    """True for an agent's first message: its protocol version and its name."""
     result = message.get("result")
     if not is_message(message) or not isinstance(result, dict) or "protocolVersion" not in result:
         return False

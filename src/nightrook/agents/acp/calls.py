@@ -99,7 +99,7 @@ class _Notification(msgspec.Struct, gc=False):
 
 
 class _Terminal(msgspec.Struct, gc=False):
-    """What a running command wrote, and how it ended."""
+    """The output of a running command, and its exit."""
 
     terminal_output_delta: _Delta | None = None
     terminal_exit: _Exit | None = None
@@ -119,12 +119,12 @@ def kind_of(call: shapes.AnyCall, name: str | None = None) -> ToolKind:
 
 
 def one_title(text: str | None) -> str | None:
-    """What a call is about, in one line."""
+    """Return the title of a call, on one line."""
     return one_line(text, _LONGEST_TITLE) if text else None
 
 
 def described(call: shapes.AnyCall) -> str | None:
-    """What the input or the location of a call says that it is about."""
+    """Return the title of a call that its input or its location suggests."""
     raw = call.raw_input
     text = None if _is_empty(raw) else _title(raw)
     if text or call.kind == "execute":  # the location of a command is its folder
@@ -143,14 +143,14 @@ def places_of(call: shapes.AnyCall) -> list[str]:
 
 
 def parts_of(call: shapes.AnyCall) -> list[shapes.Part]:
-    """What a call reports: texts and changes to files."""
+    """Return the parts of a call's content: texts and changes to files."""
     if call.content is NOTHING:
         return []
     return salvage.decode_part(call.content, _parts) or []
 
 
 def runs(call: shapes.AnyCall, *, is_first: bool) -> bool:
-    """Whether a call runs, so that no more will be said about it before it ends."""
+    """True if a call runs, so that no more will be reported about it before it ends."""
     if call.status != "in_progress":
         return False
     return (is_first and call.title is not None) or not _is_empty(call.raw_input)
@@ -226,7 +226,7 @@ def path_reader(path: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
 
 
 def output_of(call: shapes.AnyCall, parts: Sequence[shapes.Part]) -> str | None:
-    """What a call reports as text."""
+    """Return the text that a call reports."""
     texts = [part.content.text for part in parts if part.content and part.content.text]
     if texts:
         return "\n".join(texts)
@@ -260,7 +260,7 @@ def exit_code_of(call: shapes.AnyCall) -> int | None:
 
 
 def live_output_of(call: shapes.AnyCall) -> str | None:
-    """What a running command has just written, if it is reported."""
+    """Return the new output of a running command, if it is reported."""
     meta = bytes(call.meta)
     if b"terminal_output_delta" not in meta and b"live_output" not in meta:
         return None
@@ -272,7 +272,7 @@ def live_output_of(call: shapes.AnyCall) -> str | None:
 
 
 def may_change_files(call: shapes.AnyCall) -> bool:
-    """Whether the parts of a call can have a change to a file."""
+    """True if the parts of a call can have a change to a file."""
     return call.content is not NOTHING and b'"diff"' in bytes(call.content)
 
 
@@ -306,7 +306,7 @@ def changed_lines(part: shapes.Part) -> Iterator[str]:
 
 
 def _counts(before: str, after: str) -> tuple[int, int]:
-    """How many lines a change removes and adds."""
+    """Return the number of lines that a change removes, and that it adds."""
     old, new = _differing(before, after)
     if min(len(old), len(new)) <= 1 or max(len(old), len(new)) > _MOST_COMPARED:
         if min(len(old), len(new)) <= 1:

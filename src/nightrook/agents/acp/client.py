@@ -230,7 +230,7 @@ class Client:
         return b"".join([_line(cancel), *answers])
 
     def permits(self, ask: Ask) -> bool:
-        """Whether the run's permission covers what is asked."""
+        """True if the run's permission covers the requested call."""
         # guards: allowed-only-with-permission-all
         return self._task.permission == "all" and ask.about == "tool"
 

@@ -14,14 +14,14 @@ from nightrook.model.events import Level
 from nightrook.model.permissions import Permission
 
 UsageOf = Literal["request", "last_request", "turn", "process", "session"]
-"""What the tokens in a result count; `request` are those of chunks, one for each request."""
+"""The scope of the tokens in a result; `request` are those of chunks, one for each request."""
 
 CostOf = Literal["process", "session"]
 """Since when the cost adds up; that of a session continues when it is resumed."""
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """How one agent speaks; the defaults are what is safe to assume of any agent."""
+    """One agent's variant of the protocol; the defaults are safe for any agent."""
 
     name: str
     """Our name of the agent."""
@@ -52,7 +52,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The path to a tool's name in a call; `title` is the title of its first message."""
 
     input_in_content: bool = False
-    """Whether the input of a call comes as its content before the call runs."""
+    """True if the input of a call comes as its content before the call runs."""
 
     parent: tuple[str, ...] = ()
     """The path to the call in which a subagent made this one."""
@@ -60,25 +60,25 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     usage: UsageOf | None = None
     cost: CostOf | None = None
     failure: str | None = None
-    """What the last text of a turn begins with that failed although it ended normally."""
+    """The beginning of the last text of a turn that failed although it ended normally."""
 
     asides: Mapping[str, Level] = {}
-    """How texts begin that are notices of the agent's program, and how serious they are."""
+    """The beginnings of texts that are notices of the agent's program, with their levels."""
 
     hides_subagents: bool = False
-    """Whether the tokens and the cost leave out those of subagents."""
+    """True if the tokens and the cost leave out those of subagents."""
 
     replays_late: bool = False
-    """Whether it may repeat a session after it has answered that the session is loaded."""
+    """True if it may repeat a session after it has answered that the session is loaded."""
 
     refuses_silently: bool = False
-    """Whether a call that was refused fails without a word, and the turn ends as cancelled."""
+    """True if a refused call fails without a reason, and the turn ends as cancelled."""
 
     leaves_calls_open: bool = False
-    """Whether calls that were allowed may never be reported as ended."""
+    """True if calls that were allowed may never be reported as ended."""
 
     notes: tuple[str, ...] = ()
-    """What a user should know, one sentence each."""
+    """Notes for the user, one sentence each."""
 
 
 _META = "_meta"
@@ -330,10 +330,10 @@ _BY_INFO = {dialect.info: dialect for dialect in _ALL if dialect.info is not Non
 REFUSED = re.compile(
     r"refused|rejected|declined|denied|cancell?ed by|not (?:allowed|permitted|approved)", re.I
 )
-"""What an agent writes of a call that it asked for and that was refused."""
+"""A pattern for the output of a call for which the agent asked, and which was refused."""
 
 FORBIDDEN = re.compile(r"denied by policy|permission (?:was )?denied by", re.I)
-"""What an agent writes of a call that it did not ask for and refused itself."""
+"""A pattern for the output of a call that the agent refused itself without asking."""
 
 
 def dialect_of(info: str | None) -> Dialect | None:

@@ -103,11 +103,11 @@ class Memory(memory.Memory):
 
     @property
     def has_unnamed_text(self) -> bool:
-        """Whether a text arrives in pieces that name no message."""
+        """True if a text arrives in pieces that name no message."""
         return self.partial_id is not None and self._message is None
 
     def is_of_another(self, session: str | None) -> bool:
-        """Whether a message is about another session than ours."""
+        """True if a message is about another session than ours."""
         return session is not None and self.session is not None and session != self.session
 
     def begin_turn(self) -> list[Event]:

@@ -39,7 +39,7 @@ def ask_of(
     *,
     is_whole: bool = True,
 ) -> Ask:
-    """What a person is asked: the call as the request has it, or as its start reported it.
+    """Return the question for the user: the call as in the request, or as its start reported it.
 
     If that is not the whole call, it can only be allowed once.
     """
@@ -118,7 +118,7 @@ def _exact(subject: str, name: str, words: Sequence[str]) -> str | None:
 
 
 def _notes(options: Sequence[shapes.Option]) -> tuple[str, ...]:
-    """What the only way to allow a call allows as well."""
+    """Return a note if the only way to allow a call is to always allow it."""
     kinds = {one.kind for one in options if one.option_id}
     return (_ONLY_ALWAYS,) if "allow_always" in kinds and "allow_once" not in kinds else ()
 

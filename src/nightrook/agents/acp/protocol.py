@@ -17,7 +17,7 @@ SET_MODEL = "session/set_model"
 SET_OPTION = "session/set_config_option"
 
 OPTIONAL = "optional "
-"""What the id of a request begins with whose failure does not matter."""
+"""The prefix of the id of a request whose failure does not matter."""
 
 RESUMES = frozenset({LOAD, RESUME})
 OPENS = frozenset({NEW, *RESUMES})
@@ -38,6 +38,6 @@ def split_messages(line: bytes) -> list[bytes]:
 
 
 def text_before(line: bytes) -> bytes:
-    """What is before the first message of such a line."""
+    """Return the part of such a line before its first message."""
     first = _START.search(line)
     return line[: first.start()] if first else line

@@ -157,7 +157,7 @@ def _end(memory: Memory, id: str, call: shapes.AnyCall, line: bytes, *, ok: bool
 
 
 def _is_refused(memory: Memory, id: str, output: str | None) -> bool:
-    """Whether a call that failed was refused, by what the agent writes of it."""
+    """True if a call that failed was refused, by the agent's text about it."""
     if not output:
         silently = memory.dialect is not None and memory.dialect.refuses_silently
         return silently and id in memory.asked
@@ -299,7 +299,7 @@ def response(memory: Memory, message: shapes.Response, line: bytes) -> Events:
 
 
 def _is_session(memory: Memory, result: shapes.Result) -> bool:
-    """Whether the result is that of a request which opens a session; it may be empty."""
+    """True if the result is that of a request which opens a session; it may be empty."""
     named = (result.session_id, result.modes, result.models, result.config_options)
     return any(one is not None for one in named) or (memory.replaying and memory.has_replayed)
 
@@ -491,7 +491,7 @@ def _read_several(memory: Memory, line: bytes) -> list[Event] | None:
 
 
 def _noise(piece: bytes) -> Notice:
-    """What is beside the messages of a line; as a line is either unreadable or read, a notice."""
+    """Return a notice of text between messages; as the line was read, it is not `Unreadable`."""
     preview = salvage.unreadable(piece, "not_json").preview
     return Notice(level="warning", text=f"not a message: {preview}")
 

@@ -30,7 +30,7 @@ class Block(_Shape):
 
 
 class Part(_Shape):
-    """What a call reports: a block, a change to a file, or a terminal."""
+    """A part of a call's content: a block, a change to a file, or a terminal."""
 
     type: str | None = None
     content: Block | None = None
@@ -67,7 +67,7 @@ class Entry(_Shape):
 
 
 class _Update(_Shape, tag_field="sessionUpdate"):
-    """What a notification of a session reports."""
+    """The payload of a session's notification."""
 
 
 class _Chunk(_Update):
@@ -130,7 +130,7 @@ class ModeUpdate(_Update, tag="current_mode_update"):
 
 
 class UsageUpdate(_Update, tag="usage_update"):
-    """How much of the context is used, and what the session has cost."""
+    """The used part of the context, and the cost of the session so far."""
 
     used: Count | None = None
     size: Count | None = None
@@ -274,7 +274,7 @@ class TokenCount(_Shape):
 
 
 class ModelUsage(_Shape, rename=None):
-    """What a model used in a turn, requests of subagents and other side requests included."""
+    """A model's usage in a turn, requests of subagents and other side requests included."""
 
     model: str | None = None
     token_count: TokenCount | None = None
@@ -319,5 +319,5 @@ class Response(_Shape):
 
 
 def speaks(hello: Result) -> bool:
-    """Whether an agent's first response names the version of the protocol that we speak."""
+    """True if an agent's first response names the version of the protocol that we speak."""
     return bytes(hello.protocol_version).strip() == str(VERSION).encode()

@@ -84,7 +84,7 @@ def of_result(memory: Memory, result: shapes.Result) -> list[Event]:
 
 
 def _is_partial(memory: Memory, result: shapes.Result) -> bool:
-    """Whether neither the tokens nor the cost of a result count everything."""
+    """True if neither the tokens nor the cost of a result count everything."""
     dialect = memory.dialect
     if dialect is None or result.stop_reason == "cancelled":
         return True  # no agent reports what a cancelled request used
@@ -103,7 +103,7 @@ def _by_model(memory: Memory, id: str, result: shapes.Result) -> Iterator[Event]
 
 
 def of_cost(memory: Memory) -> float | None:
-    """What the turn cost, by the agent's total; None if it is not known where that started."""
+    """Return the cost of the turn, by the agent's total; None if its start is unknown."""
     total, before = memory.cost, memory.settled_cost
     memory.settled_cost = total
     if memory.dialect is None or memory.dialect.cost is None or total is None:
@@ -122,7 +122,7 @@ def unknown_cost(memory: Memory) -> list[Event]:
 
 
 def _grown(memory: Memory, now: shapes.Tokens, counted: str) -> shapes.Tokens | None:
-    """How much the agent's total has grown since the result before."""
+    """Return the growth of the agent's total since the previous result."""
     before, memory.tokens = memory.tokens, now
     if before is None:
         return None if memory.is_resumed and counted == "session" else now

@@ -17,7 +17,7 @@ _TYPES = frozenset({"assistant", "result", "system", "user"})
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Amp's: its type, and a session with the name of a thread, T-…."""
+    """True if a message is one of Amp's: its type, and a session with the name of a thread, T-…."""
     kind, session = message.get("type"), message.get("session_id")
     return (
         isinstance(kind, str)

@@ -31,7 +31,7 @@ class Result(stream_json.Result):
 
 
 class Amp(stream_json.StreamJson):
-    """What Amp's messages mean."""
+    """The reader of Amp's messages."""
 
     def finish(self, memory: Any, block: stream_json.Block, parent: str | None) -> Sequence[Event]:
         """Read the result of a call."""

@@ -63,7 +63,7 @@ _CHANGES: Mapping[str, Change | None] = {"edit_file": "modify", "create_file": N
 
 
 def changes(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
-    """What a successful call changed, according to its input."""
+    """Yield the changes that a successful call made, according to its input."""
     if input is None:
         return
     if name in _CHANGES:

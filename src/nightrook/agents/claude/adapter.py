@@ -43,7 +43,7 @@ _IDS = frozenset({"parent_tool_use_id", "uuid"})
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Claude Code's: its type, and another field that identifies it."""
+    """True if a message is one of Claude Code's: its type, and another field that identifies it."""
     type = message.get("type")
     if not isinstance(type, str) or type not in _TYPES:
         return False
@@ -56,7 +56,7 @@ def recognises(message: Mapping[str, Any]) -> bool:
 
 
 def _is_own(type: str, message: Mapping[str, Any]) -> bool:
-    """Whether a message of a type that other agents write, too, is Claude Code's."""
+    """True if a message of a type that other agents write, too, is Claude Code's."""
     inner = message.get("message")
     if type == "result":
         return "request_id" not in message

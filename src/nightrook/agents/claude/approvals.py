@@ -70,7 +70,7 @@ _fields_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class _Shown(msgspec.Struct):
-    """What a request shows of a call, and the inputs that it shows in places of their own."""
+    """The parts of a request that are shown: a title, details, and the names of inputs in them."""
 
     fields: set[str]
     title: str | None = None
@@ -225,7 +225,7 @@ def _rule(rule: shapes.Rule) -> dict[str, str | None]:
 
 
 def _update_scope(update: Mapping[str, Any]) -> str:
-    """What an update allows, for the user who decides about it."""
+    """Describe what an update allows, for the user who decides about it."""
     if update["type"] == "setMode":
         return "all file changes in this folder, rm and mv too"
     rules: Sequence[Mapping[str, str]] = update["rules"]
@@ -236,7 +236,7 @@ def _update_scope(update: Mapping[str, Any]) -> str:
 
 
 def _rule_scope(rule: str | None, name: str, kind: ToolKind) -> str | None:
-    """What a rule that we remember ourselves allows, if that is more than the rule says."""
+    """Describe what a rule that rook remembers allows, if that is more than the rule says."""
     if rule == name:
         return f"any call of {name}"
     return {"edit": "any change to this file", "read": "reading this file"}.get(kind)
@@ -275,7 +275,7 @@ def _edit_lines(edit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notes(fields: Mapping[str, Any], shown: set[str]) -> tuple[str, ...]:
-    """What the inputs say that are not shown otherwise, starting with those that have a phrase."""
+    """Return the inputs that are not shown otherwise, starting with those that have a phrase."""
     left = {name: value for name, value in fields.items() if name not in shown}
     phrases = [_PHRASES[name] for name, value in left.items() if name in _PHRASES and value is True]
     others = [

@@ -43,7 +43,7 @@ from nightrook.model.text import one_line
 USAGE = (b'"usage"',)
 TITLE = (b'"leafUuid"', b'Title"')
 OPENING = (b'"queue-operation"',)
-"""What lines contain that report a call, a title of the session, or when a fork was opened."""
+"""Substrings of lines that report a call, a title of the session, or the opening of a fork."""
 
 _SUBAGENTS = "subagents"
 _LENGTH_OF_TIME = len("2026-11-02T12:00:00.000Z")
@@ -61,7 +61,7 @@ _decoder = msgspec.json.Decoder(CountedLine)
 
 
 class Facts(history.Facts, omit_defaults=True):
-    """What is remembered between the lines of a file."""
+    """The ledger's state between the lines of a file."""
 
     folder: str = ""
     """The name of the project's folder, which is made from the path of the project."""
@@ -70,7 +70,7 @@ class Facts(history.Facts, omit_defaults=True):
     """When the first line was written, if it reports that; earlier lines are copies."""
 
     known: Session | None = None
-    """What was last reported of the session."""
+    """The last facts reported about the session."""
 
     cwd: str | None = None
     last_uuid: str | None = None
@@ -141,7 +141,7 @@ def read(lines: Sequence[bytes], facts: Facts) -> Sequence[Finding]:
 
 
 def _is_repeated(line: CountedLine, message: CountedMessage, last: CountedLine) -> bool:
-    """Whether a line has another part of the last message and reports nothing new about it.
+    """True if a line has another part of the last message and reports nothing new about it.
 
     Times as the agent writes them can be compared as they are; others are not compared.
     """
@@ -177,7 +177,7 @@ def _other(line: CountedLine, facts: Facts) -> Sequence[Finding]:
 
 
 def _is_usual(facts: Facts) -> bool:
-    """Whether calls of the session have a place and are not those of a subagent or a fork."""
+    """True if calls of the session have a place and are not those of a subagent or a fork."""
     known = facts.known
     return (
         known is not None
@@ -253,13 +253,13 @@ def _call(line: CountedLine, message: CountedMessage, usage: Usage, facts: Facts
 
 
 def _place(facts: Facts) -> str:
-    """What identifies a message that has no id: its place in the file."""
+    """Return an id for a message that has none: its place in the file."""
     facts.unidentified += 1
     return f"{facts.session}/{facts.subagent or ''}/{facts.unidentified}"
 
 
 def _session(line: CountedLine, last: CountedLine | None, facts: Facts) -> Session:
-    """What is known of the session; the fields that a line does not have are as before."""
+    """Return the facts of the session; fields that a line does not have keep their value."""
     known, origin = facts.known, line.forkedFrom
     if known is not None and last is not None and origin is None and _is_same(line, last):
         return known  # as most are
@@ -283,7 +283,7 @@ def _session(line: CountedLine, last: CountedLine | None, facts: Facts) -> Sessi
 
 
 def _is_same(line: CountedLine, before: CountedLine) -> bool:
-    """Whether two lines report the same about their session."""
+    """True if two lines report the same about their session."""
     return (
         line.sessionId == before.sessionId
         and line.cwd == before.cwd
@@ -369,4 +369,4 @@ def _without_content(line: bytes) -> CountedLine | None:
 COUNTING = Counting(
     needles=USAGE + TITLE + OPENING, time="timestamp", facts=Facts, begin=begin, findings=read
 )
-"""How the ledger reads the lines of stored sessions."""
+"""The functions that read the lines of stored sessions for the ledger."""

@@ -1,4 +1,4 @@
-"""Where Claude Code keeps its sessions, and what is read there: `sessions` reads what happened.
+"""The files of Claude Code's sessions, and how to recognise them: `sessions` reads their events.
 
 `calls` reads what was used: it is quicker than the table of the agent's lines in `reader`.
 """
@@ -44,7 +44,7 @@ _SUBAGENT = "agent-"
 
 
 def _is_line(message: Mapping[str, Any]) -> bool:
-    """Whether it is a line of a session; the stream has neither these fields nor these types."""
+    """True for a line of a session; the stream has neither these fields nor these types."""
     return any(field in message for field in _OWN_FIELDS) or message.get("type") in _OWN_TYPES
 
 

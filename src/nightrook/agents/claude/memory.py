@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a stored session, in addition to what every agent needs."""
+"""The state of reading a stream or a stored session, in addition to what every agent needs."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -85,7 +85,7 @@ class ApiMessage(msgspec.Struct):
 
 
 class TurnSigns(msgspec.Struct):
-    """What a turn reports about its answer, besides its result."""
+    """Facts about the answer of a turn, besides its result."""
 
     last_message: ApiMessage | None = None
     """The last message that the model sent to the main agent."""
@@ -97,7 +97,7 @@ class TurnSigns(msgspec.Struct):
     """Why a hook kept the prompt from the model."""
 
     command_output: str | None = None
-    """What a local slash command wrote instead of the model; None without one."""
+    """The output of a local slash command, instead of the model's; None without one."""
 
     command_failed: bool = False
 
@@ -273,18 +273,18 @@ def _block_size(_: int, block: OpenBlock) -> int:
 
 
 class Turn(msgspec.Struct):
-    """How the turn that is open looks so far."""
+    """The state of the turn that is open."""
 
     text: str | None = None
     stop_reason: str | None = None
     is_answered: bool = False
-    """Whether the last message of the model was an answer, after which nothing else came."""
+    """True if the last message of the model was an answer and nothing followed it."""
 
     error: str | None = None
 
 
 class SessionMemory(Memory, TimedMemory):
-    """What a stream needs, and what only stored sessions need: times, subagents, ends of turns."""
+    """The state of a stream, and that of stored sessions: times, subagents, ends of turns."""
 
     def __init__(self) -> None:
         super().__init__()

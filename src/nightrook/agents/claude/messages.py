@@ -405,7 +405,7 @@ def allow_rule(memory: Memory, name: str, input: msgspec.Raw, *, refusal: str | 
 def _changes(
     memory: Memory, id: str, tool: ToolStarted, result: UseResult | None
 ) -> Sequence[Event]:
-    """What a successful call changed: a file, or the plan."""
+    """Return the changes that a successful call made: to a file, or to the plan."""
     if tool.kind == "edit":
         path = tools.path_of(_input(tool))
         changed = tools.file_change(result, name=tool.name, path=path, tool_id=id)

@@ -129,7 +129,7 @@ _BLOCKED = re.compile(r"UserPromptSubmit operation blocked by hook:|Operation st
 
 
 class _Ending(msgspec.Struct, frozen=True):
-    """What is known about an answer besides the result's own status."""
+    """Facts about an answer besides the result's own status."""
 
     whole: bool = True
     reason: str | None = None
@@ -155,7 +155,7 @@ _STOPS: Mapping[str, _Ending] = {
 
 
 def _is_ok(message: shapes.Result) -> bool:
-    """Whether the result reports a success: an API failure has the subtype `success`, too."""
+    """True if the result reports a success: an API failure has the subtype `success`, too."""
     failed = message.is_error is not None and message.is_error is not False
     return not failed and message.subtype in (None, "success")
 
@@ -208,7 +208,7 @@ def _by_stop_reason(last: ApiMessage, memory: Memory, message: shapes.Result) ->
 
 
 def _is_uncounted(last: ApiMessage, memory: Memory, message: shapes.Result) -> bool:
-    """Whether a last message without stop reason was cut (before 2.1).
+    """True if a last message without stop reason was cut (before 2.1).
 
     The line of a message is often written before its stop reason arrives (s52_stop_reason_late).
     The result counts the tokens of whole messages alone (1.0.128 and 2.0.76 s47_cut_text,

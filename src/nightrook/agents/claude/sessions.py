@@ -39,7 +39,7 @@ _prompt_decoder = msgspec.json.Decoder(str)
 
 
 class _Asked(msgspec.Struct):
-    """What a subagent is asked to do."""
+    """The prompt of a subagent."""
 
     prompt: str | None = None
 
@@ -133,7 +133,7 @@ def _plain_text(message: shapes.Message) -> str | None:
 
 
 def _is_prompt(line: shapes.StoredUser, text: str | None) -> bool:
-    """Whether a line begins a turn of the agent whose file this is."""
+    """True if a line begins a turn of the agent whose file this is."""
     inline = line.isSidechain and not line.agentId
     return bool(text) and not (inline or line.isMeta or line.isCompactSummary)
 
@@ -280,7 +280,7 @@ _SILENT_ATTACHMENTS = frozenset(
         *("total_tokens_reminder", "unknown_command_fallback"),
     }
 )
-"""What the agent tells its model by itself: nothing that happened."""
+"""Attachments for the model alone, which are not events."""
 
 _HOOKS = {"hook_success": True, "hook_non_blocking_error": False, "hook_stopped_continuation": True}
 _MODES = {"plan_mode": "plan", "plan_mode_exit": "default"}

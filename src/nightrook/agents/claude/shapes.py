@@ -13,7 +13,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
 class CacheCreation(Shape):
-    """What was written to the cache, by how long it is kept."""
+    """The tokens written to the cache, by how long it is kept."""
 
     ephemeral_5m_input_tokens: Count | None = None
     ephemeral_1h_input_tokens: Count | None = None
@@ -60,7 +60,7 @@ class Block(Shape):
 
 
 class CountedMessage(Shape):
-    """What the ledger reads of a message: not its content."""
+    """The fields of a message that the ledger reads, without its content."""
 
     model: str | None = None
     id: str | None = None
@@ -462,7 +462,7 @@ class Fork(Shape):
 
 
 class StoredLine(Shape):
-    """What the lines of a conversation have, in the order in which it is written."""
+    """The fields of every line of a conversation, in the order in which they are written."""
 
     parentUuid: str | None = None
     isSidechain: bool | None = None
@@ -477,7 +477,7 @@ class StoredLine(Shape):
 
 
 class CountedLine(StoredLine):
-    """What the ledger reads of a line, whatever its type."""
+    """The fields that the ledger reads of any line."""
 
     type: str | None = None
     message: CountedMessage | None = None
@@ -554,7 +554,7 @@ class Attached(Shape):
 
 
 class Attachment(StoredLine, tag="attachment"):
-    """What Claude Code adds to a conversation by itself."""
+    """Text that Claude Code itself adds to a conversation."""
 
     attachment: Attached | None = None
 

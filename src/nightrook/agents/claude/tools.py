@@ -223,7 +223,7 @@ _INTERRUPTED = "The user doesn't want to proceed with this tool use."
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a tool call ended."""
+    """The status, output and denial of an ended tool call."""
 
     status: Status
     output: str | None = None
@@ -276,7 +276,7 @@ def outcome_of(
 
 
 def is_final(refusal: str | None) -> bool:
-    """Whether no rule would have allowed a denied call."""
+    """True if no rule would have allowed a denied call."""
     return refusal is not None and _FINAL.match(refusal) is not None
 
 

@@ -68,7 +68,7 @@ def of_message(
 
 
 Models = Mapping[str, shapes.ModelUsage]
-"""What each model used and cost, in a result."""
+"""The usage and cost of each model, in a result."""
 
 
 def models_of(raw: msgspec.Raw) -> Models | None:
@@ -83,7 +83,7 @@ def models_of(raw: msgspec.Raw) -> Models | None:
 
 
 def is_guessed(models: Models | None) -> bool:
-    """Whether the total cost contains a guess, for a model without a known price."""
+    """True if the total cost contains a guess, for a model without a known price."""
     return any(used.costBasis == _GUESSED for used in (models or {}).values())
 
 

@@ -112,27 +112,27 @@ class ContentBlock(_View, frozen=True):
 
     @property
     def content(self) -> Json:
-        """What a tool returned: a string, or a list of blocks."""
+        """The return value of a tool: a string, or a list of blocks."""
         return self.data.get("content")
 
     @property
     def is_error(self) -> bool:
-        """Whether a tool failed; most tools that succeed leave it out."""
+        """True if a tool failed; most tools that succeed leave it out."""
         return self.data.get("is_error") is True
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a `text` block."""
+        """True for a `text` block."""
         return self.type == "text"
 
     @property
     def is_tool_use(self) -> bool:
-        """Whether it is a `tool_use` block; tools that the API itself runs have other types."""
+        """True for a `tool_use` block; tools that the API itself runs have other types."""
         return self.type == "tool_use"
 
     @property
     def is_tool_result(self) -> bool:
-        """Whether it is a `tool_result` block."""
+        """True for a `tool_result` block."""
         return self.type == "tool_result"
 
     def input_string(self) -> str:
@@ -140,7 +140,7 @@ class ContentBlock(_View, frozen=True):
         return _text(self.input, indent=2)
 
     def content_string(self) -> str:
-        """What a tool returned: a string as it is, anything else as JSON on one line."""
+        """The return value of a tool: a string as it is, anything else as JSON on one line."""
         return _text(self.content, indent=-1)
 
 
@@ -245,7 +245,7 @@ class WireEvent(_View, frozen=True):
 
     @property
     def is_error(self) -> bool:
-        """Whether a result is an error; its subtype alone does not say so."""
+        """True if a result is an error; its subtype alone does not say so."""
         return self.data.get("is_error") is True
 
     @property
@@ -375,7 +375,7 @@ def _messages(line: Line) -> list[dict[str, Json]] | Unreadable:
 
 
 def _is_cut(line: bytes, unreadable: Unreadable) -> bool:
-    """Whether a last line looks like the beginning of a message whose end is missing."""
+    """True if a last line looks like the beginning of a message whose end is missing."""
     is_message = line.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
     return is_message and unreadable.reason == "not_json"
 

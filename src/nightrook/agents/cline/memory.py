@@ -1,4 +1,4 @@
-"""What is remembered about a stream of Cline, in addition to what every agent needs."""
+"""The state of reading a stream of Cline, in addition to what every agent needs."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ class Memory(memory.Memory):
         return used
 
     def settle(self, model: str | None) -> list[Event]:
-        """What each agent used, with the model."""
+        """Report the usage of each agent, with the model."""
         final = [
             msgspec.structs.replace(used, model=model, semantics="final")
             for used in self.used.values()

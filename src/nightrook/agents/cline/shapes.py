@@ -24,14 +24,14 @@ class Part(Shape):
 
 
 class SubagentUsage(Shape):
-    """What a subagent used; its input includes the cached tokens."""
+    """The usage of a subagent; its input includes the cached tokens."""
 
     inputTokens: Count | None = None
     outputTokens: Count | None = None
 
 
 class Output(Shape):
-    """What a call returned: of a command or file, an MCP tool, a subagent, or an error."""
+    """The return value of a call: of a command or file, an MCP tool, a subagent, or an error."""
 
     result: str | None = None
     error: str | None = None
@@ -47,7 +47,7 @@ class Failure(Shape):
 
 
 class Event(Shape, tag_field="type"):
-    """What an agent did; nothing says which agent."""
+    """An action of an agent; nothing says which agent."""
 
 
 class ContentStart(Event, tag="content_start"):

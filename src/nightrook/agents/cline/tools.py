@@ -124,7 +124,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How a call ended."""
+    """The status and output of an ended call."""
 
     text: str | None
     status: Status = "ok"
@@ -132,12 +132,12 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def needs_approval(self) -> bool:
-        """Whether it was denied because nobody could approve it, and not by plan mode."""
+        """True if it was denied because approval was not possible, and not by plan mode."""
         return self.status == "denied" and _UNAPPROVED in (self.text or "")
 
 
 def plain_output(end: shapes.ContentEnd) -> str | None:
-    """What a call returned that ended well with one result, as most do; None of any other."""
+    """Return the output of a call that ended well with one result, as most do; otherwise None."""
     outputs = end.output
     if end.error is not None or type(outputs) is not list or len(outputs) != 1:
         return None
@@ -167,7 +167,7 @@ def result(end: shapes.ContentEnd) -> Result:
 
 
 def _is_denied(name: str | None, text: str) -> bool:
-    """Whether a call was not permitted; plan mode hides tools, and refuses commands that write.
+    """True if a call was not permitted; plan mode hides tools, and refuses commands that write.
 
     A missing tool that isn't one of Cline's own is an invention of the model (3.0.65 plan).
     """

@@ -24,7 +24,7 @@ _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Codex's: a type with a dot, and the fields of that type.
+    """True if a message is one of Codex's: a type with a dot, and the fields of that type.
 
     The app server's first message is a response that includes its home folder.
     """

@@ -54,7 +54,7 @@ _SETTINGS = ("-c", "--config", "--enable", "--disable")
 
 
 def serves(way: str, task: Task) -> bool:
-    """Whether a task can be done this way: the app server takes neither exec's flags nor text."""
+    """True if a task can be done this way: the app server takes neither exec's flags nor text."""
     if way != APP_SERVER:
         return True
     words = iter(task.args)
@@ -123,10 +123,10 @@ def with_stdin(prompt: str, data: str) -> str:
 
 
 def resumes(command: Sequence[str]) -> bool:
-    """Whether a command line resumes a thread, or a copy of one."""
+    """True if a command line resumes a thread, or a copy of one."""
     return any(word in ("resume", "fork") for word in options_of(command))
 
 
 def keeps_variable(name: str) -> bool:
-    """Whether a variable may be inherited."""
+    """True if a variable may be inherited."""
     return _NESTED.fullmatch(name) is None

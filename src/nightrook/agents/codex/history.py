@@ -1,4 +1,4 @@
-"""Where Codex keeps its threads, the rollouts, and what is read there; `rollout` reads them."""
+"""The files of Codex's threads, the rollouts, and how to recognise them; `rollout` reads them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -107,4 +107,4 @@ def model(line: bytes) -> str | None:
 
 
 SESSION_LOG = SessionLog(folder=folder, pattern=pattern, model=model)
-"""How the model of a thread is found."""
+"""The lookup of a thread's model in its rollout."""

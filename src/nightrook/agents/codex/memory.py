@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a rollout of Codex, besides what every agent needs."""
+"""The state of reading a stream or a rollout of Codex, besides what every agent needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -68,7 +68,7 @@ class RpcMemory(Memory):
         self._requests = 0
 
     def is_ours(self, thread: str | None) -> bool:
-        """Whether a message is about our thread."""
+        """True if a message is about our thread."""
         return thread is None or self.thread is None or thread == self.thread
 
     def begin_turn(self) -> list[Event]:
@@ -84,16 +84,16 @@ class RpcMemory(Memory):
 
 
 class RolloutFacts(Facts):
-    """What the ledger needs between the lines of a rollout."""
+    """The ledger's state between the lines of a rollout."""
 
     is_named: bool = False
-    """Whether a line has named the session; what follows may name those that it forks."""
+    """True if a line has named the session; what follows may name those that it forks."""
 
     total: shapes.Tokens | None = None
-    """What the thread had used at the last count."""
+    """The thread's total tokens at the last count."""
 
     resets: int = 0
-    """How often the total began again."""
+    """The number of times the total began again."""
 
     awaited_counts: int = 0
     """The records whose counts, which repeat them, are still to come."""

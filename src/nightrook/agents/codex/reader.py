@@ -148,7 +148,7 @@ def exec_decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
 
 
 def is_rpc(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of the app server's: a notification, request or response."""
+    """True if a message is one of the app server's: a notification, request or response."""
     params, result = message.get("params"), message.get("result")
     if isinstance(message.get("method"), str) and "jsonrpc" not in message:
         return isinstance(params, dict)

@@ -46,7 +46,7 @@ _WINDOWS = {300: "five_hour", 10080: "weekly"}
 _LONGEST_TITLE = 200
 
 START = re.compile(rb'\{\s*"timestamp"')
-"""How a line begins."""
+"""A pattern for the start of a line."""
 
 _Read = Callable[[RolloutMemory, Payload], Sequence[Noted]]
 
@@ -351,7 +351,7 @@ _SILENT_RESPONSES = (
     *("message", "reasoning", "additional_tools", "agent_message", "web_search_call", "compaction"),
     *("ghost_snapshot", "tool_search_call", "tool_search_output", "image_generation_call"),
 )
-"""What events report as well, or what only the model is told."""
+"""Types of items that events report as well, or that are only for the model."""
 
 
 def event_message(memory: RolloutMemory, line: shapes.EventMessage, raw: bytes) -> Sequence[Noted]:
@@ -408,7 +408,7 @@ class _Plan(msgspec.Struct):
 
 
 class _Output(msgspec.Struct):
-    """What a command returned, in rollouts before 0.40."""
+    """The return value of a command, in rollouts before 0.40."""
 
     output: str | None = None
     metadata: dict[str, msgspec.Raw] = {}

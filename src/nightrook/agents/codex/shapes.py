@@ -46,7 +46,7 @@ class Step(Shape):
 
 
 class Search(Shape):
-    """What a web search did: `search`, `open_page`, `find_in_page`; `other` at first."""
+    """The kind of a web search: `search`, `open_page`, `find_in_page`; `other` at first."""
 
     type: str = ""
     query: str | None = None
@@ -233,7 +233,7 @@ class PatchedFile(Shape):
 
 
 class StoredItem(Shape):
-    """What was completed; its type says which of the fields it has."""
+    """A completed item; its type determines which of the fields it has."""
 
     type: str = ""
     id: str | None = None
@@ -260,7 +260,7 @@ class StoredItem(Shape):
 
 
 class Payload(Shape):
-    """What a line is about: its own type says which of the fields it has."""
+    """The payload of a line: its own type determines which of the fields it has."""
 
     type: str = ""
     # session_meta
@@ -313,11 +313,11 @@ class TurnContext(Line, tag="turn_context"):
 
 
 class ResponseItem(Line, tag="response_item"):
-    """What the model wrote, or got."""
+    """An item that the model wrote or received."""
 
 
 class EventMessage(Line, tag="event_msg"):
-    """What Codex reported while it worked."""
+    """An event that Codex reported while it worked."""
 
 
 class UsageRecord(Line, tag="token_usage_record"):

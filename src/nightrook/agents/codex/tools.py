@@ -16,14 +16,14 @@ STATUSES: Mapping[str | None, Status] = {
     "failed": "error",
     "declined": "denied",
 }
-"""How a call ended; any other value is an error."""
+"""The statuses of ended calls; any other value is an error."""
 
 _MOST_SEARCHED = 64 * 1024  # characters at the end of an output
 _READ_ONLY = re.compile(r": Read-only file system$", re.MULTILINE)
 
 
 def is_blocked(output: str | None) -> bool:
-    """Whether the sandbox made a command fail; no field says so (0.166.0 sandbox_denied_cmd)."""
+    """True if the sandbox made a command fail; no field says so (0.166.0 sandbox_denied_cmd)."""
     return output is not None and _READ_ONLY.search(output[-_MOST_SEARCHED:]) is not None
 
 
@@ -37,7 +37,7 @@ AGENT_ENDS: Mapping[str | None, Status] = {
     "shutdown": "cancelled",
     "not_found": "error",
 }
-"""How a subagent ended; in any other state it is still running."""
+"""The statuses of ended subagents; in any other state, a subagent is still running."""
 
 _LONGEST_TITLE = 1000
 _LONGEST_COMMAND = 10_000  # a longer one is not parsed: its beginning is enough for a title

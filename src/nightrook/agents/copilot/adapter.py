@@ -16,7 +16,7 @@ from nightrook.agents.copilot.tools import replacements
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Copilot's: its envelope, or the fields of its result."""
+    """True if a message is one of Copilot's: its envelope, or the fields of its result."""
     kind = message.get("type")
     if kind == "result":
         return "sessionId" in message and "exitCode" in message

@@ -71,5 +71,5 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
 
 def keeps_variable(name: str) -> bool:
-    """Whether a variable may be inherited."""
+    """True if a variable may be inherited."""
     return _NESTED.fullmatch(name) is None

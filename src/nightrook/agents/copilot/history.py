@@ -1,4 +1,4 @@
-"""Where GitHub Copilot CLI keeps its sessions: a file of the messages of each."""
+"""The files of GitHub Copilot CLI's sessions: one with the messages of each."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ HISTORY = History(
 
 
 def _recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a line is the start of a session, which its stream leaves out."""
+    """True if a line is the start of a session, which its stream leaves out."""
     data = message.get("data")
     return (
         message.get("type") == "session.start"

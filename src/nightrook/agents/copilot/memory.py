@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a stored session, besides what every agent needs."""
+"""The state of reading a stream or a stored session, besides what every agent needs."""
 
 from collections.abc import Sequence
 
@@ -64,7 +64,7 @@ class Memory(memory.Memory):
 
 
 class SessionFacts(Facts):
-    """What the ledger needs between the lines of a stored session."""
+    """The ledger's state between the lines of a stored session."""
 
     version: str | None = None
     subagents: dict[str, str] = msgspec.field(default_factory=dict)
@@ -72,13 +72,13 @@ class SessionFacts(Facts):
 
     is_titled: bool = False
     has_records: bool = False
-    """Whether the use of single requests was recorded."""
+    """True if the usage of single requests was recorded."""
 
     ends: int = 0
-    """How many processes have ended in the session."""
+    """The number of processes that have ended in the session."""
 
     totals: dict[str, shapes.Tokens] = msgspec.field(default_factory=dict)
-    """What an end reported for all processes up to it, by model."""
+    """The totals of all processes so far, as the last end reported them, by model."""
 
 
 class SessionMemory(Memory, StoredMemory):

@@ -9,7 +9,7 @@ from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Sha
 
 
 class _Data(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What a message is about; frozen, so that a message without it can share one."""
+    """The payload of a message; frozen, so that messages without one can share it."""
 
 
 class _Message(Shape, rename="camel"):

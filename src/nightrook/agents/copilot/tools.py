@@ -92,7 +92,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 def changes(id: str, result: shapes.Completion) -> Iterator[FileChanged]:
-    """Which files a call changed; the lines are counted for all of them together."""
+    """Yield the files that a call changed; the lines are counted for all of them together."""
     edits = [edit for edit in result.file_edits or () if edit.path]
     metrics = salvage.decode_part(result.tool_telemetry, _telemetry_decoder)
     counts = metrics.metrics if metrics and metrics.metrics and len(edits) == 1 else None

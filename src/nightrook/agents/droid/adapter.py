@@ -27,7 +27,7 @@ _REQUIRED: Mapping[str, frozenset[str]] = {
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Droid's: its type, a session and the required fields."""
+    """True if a message is one of Droid's: its type, a session and the required fields."""
     kind, usage = message.get("type"), message.get("usage")
     if not isinstance(kind, str) or not isinstance(message.get("session_id"), str):
         return False

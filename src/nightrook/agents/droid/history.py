@@ -1,4 +1,4 @@
-"""Where Factory Droid keeps its sessions: for each its messages, and a document with its sums."""
+"""The files of Factory Droid's sessions: for each, its messages and a document with its sums."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

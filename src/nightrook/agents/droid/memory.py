@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a stored session, besides what every agent needs."""
+"""The state of reading a stream or a stored session, besides what every agent needs."""
 
 from collections.abc import Sequence
 
@@ -52,10 +52,10 @@ class Memory(memory.Memory):
 
 
 class SessionFacts(Facts):
-    """What the ledger knows of the session of a file."""
+    """The ledger's state of the session of a file."""
 
     has_sums: bool = False
-    """Whether it is the document with the sums, not the file with the messages."""
+    """True for the document with the sums, not the file with the messages."""
 
 
 class SessionMemory(Memory, StoredMemory):

@@ -39,7 +39,7 @@ from nightrook.model.text import one_line
 _SUMS = ".settings.json"
 _LONGEST_TITLE = 200
 _CONTEXT = "context-"
-"""How the ids of messages begin that Droid adds to a prompt itself."""
+"""The prefix of the ids of messages that Droid itself adds to a prompt."""
 
 _UPSTREAM = re.compile(r"^Upstream error: (.+)$", re.MULTILINE)
 _text = msgspec.json.Decoder(str)

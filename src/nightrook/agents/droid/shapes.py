@@ -51,7 +51,7 @@ class ToolResult(Shape, tag="tool_result"):
 
 
 class Error(Shape, tag="error"):
-    """What failed; `source` is `cli` if the run ends with it."""
+    """A failure; `source` is `cli` if the run ends with it."""
 
     source: str | None = None
     message: str | None = None
@@ -135,7 +135,7 @@ class Sum(Shape):
 
 
 class Counted(Shape):
-    """What the ledger reads: of a line when and where, of the document with the sums those."""
+    """The fields that the ledger reads: the time and place in a line, the sums in the document."""
 
     type: str | None = None
     timestamp: str | float | None = None

@@ -112,7 +112,7 @@ def output_of(text: str) -> tuple[str, int | None]:
 
 
 def status_of(call: ToolStarted | None, text: str, code: int | None, *, failed: bool) -> Status:
-    """How a call ended, by its result: a command that took too long isn't an error to Droid.
+    """Return the status of a call by its result: Droid doesn't call a command's timeout an error.
 
     Only a command that ended by itself has an exit code. Not being allowed to leave spec mode isn't
     a denial: only a plan was asked for.
@@ -128,12 +128,12 @@ def status_of(call: ToolStarted | None, text: str, code: int | None, *, failed: 
 
 
 def ends_early(text: str | None) -> bool:
-    """Whether a run ends because a call was not permitted."""
+    """True if a run ends because a call was not permitted."""
     return text is not None and text.startswith(_ENDED_EARLY)
 
 
 def fix_of(call: ToolStarted | None, text: str) -> str | None:
-    """What would allow a denied call; nothing does in spec mode."""
+    """Return the option that would allow a denied call; None in spec mode."""
     if text.startswith(_SPEC_MODE):
         return None
     if call is None or text.startswith(_ENDED_EARLY):
@@ -158,7 +158,7 @@ def changed_file(call: ToolStarted, value: str) -> FileChanged | None:
 
 
 def changes(call: ToolStarted, value: str) -> Iterator[Event]:
-    """What a successful call changed: files or the plan."""
+    """Yield the changes that a successful call made: to files or the plan."""
     if call.kind == "edit":
         if (changed := changed_file(call, value)) is not None:
             yield changed

@@ -26,7 +26,7 @@ _REQUIRED: Mapping[str, frozenset[str]] = {
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Gemini CLI's: its type, a timestamp and the required fields."""
+    """True if a message is one of Gemini CLI's: its type, a timestamp and the required fields."""
     kind = message.get("type")
     required = _REQUIRED.get(kind) if isinstance(kind, str) else None
     return (

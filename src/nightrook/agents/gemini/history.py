@@ -1,4 +1,4 @@
-"""Where Gemini CLI keeps its sessions: a file of messages for each session and each subagent."""
+"""The files of Gemini CLI's sessions: one with the messages of each session and each subagent."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ def _recognises(message: Mapping[str, Any]) -> bool:
 
 
 def _is_of(parts: Sequence[str], session: str) -> bool:
-    """Whether a file is of a session: its own, or one of a subagent below a folder of that name."""
+    """True if a file is of a session: its own, or one of a subagent below a folder of that name."""
     return session in parts[:-1] or parts[-1].partition(".")[0].endswith(session[:_ID])
 
 

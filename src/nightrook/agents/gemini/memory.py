@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a stored session, besides what every agent needs."""
+"""The state of reading a stream or a stored session, besides what every agent needs."""
 
 from nightrook.adapter import memory, stored
 from nightrook.adapter.history import Facts
@@ -25,7 +25,7 @@ class Memory(memory.Memory):
 
 
 class SessionFacts(Facts):
-    """What the ledger needs between the lines of a stored session."""
+    """The ledger's state between the lines of a stored session."""
 
     parent: str | None = None
     is_subagent: bool = False
@@ -44,7 +44,7 @@ class SessionMemory(stored.SessionMemory):
         self.folder: str | None = None
 
     def is_new(self, id: str) -> bool:
-        """Whether a message was not read before."""
+        """True if a message was not read before."""
         if id in self.seen:
             return False
         self.seen[id] = None

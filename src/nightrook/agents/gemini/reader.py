@@ -39,7 +39,7 @@ from nightrook.model.text import one_line
 _LONGEST_TITLE = 200
 _CONTEXT = "<session_context>"
 _NOT_PROMPTS = (_CONTEXT, "<hook_context>", "/", "?")
-"""What messages that the agent or its commands add begin with."""
+"""The beginnings of messages that the agent or its commands add."""
 
 _WORKSPACE = re.compile(r"Workspace Directories:\*\*\n +- ([^\n]+)")
 """The first folder in the message with which a session begins."""
@@ -172,7 +172,7 @@ def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
 
 
 def _is_denied(name: str, error: shapes.ErrorDetail) -> bool:
-    """Whether a call failed because its tool is not permitted.
+    """True if a call failed because its tool is not permitted.
 
     When it cannot ask, Gemini CLI hides the tools that need approval and those that a policy
     denies (0.61.0 perm_denied, perm_policy_deny). So a missing built-in tool was denied; any other
@@ -184,7 +184,7 @@ def _is_denied(name: str, error: shapes.ErrorDetail) -> bool:
 
 
 def _fix(call: ToolStarted, error: shapes.ErrorDetail) -> str | None:
-    """What would allow a denied call, unless a policy forbids it, which is not reported.
+    """Return the option that would allow a denied call, unless a policy forbids it: not reported.
 
     That is a rule, except for a command that writes to a file or reads from one: it needs approval
     even if a rule allows commands (0.61.0 redirection).
@@ -316,7 +316,7 @@ def _called(memory: SessionMemory, call: shapes.Call) -> Iterator[Event]:
 
 
 def _returned(call: shapes.Call) -> tuple[str | None, str | None]:
-    """What a call returned: what the agent shows, else what its model gets; and its error."""
+    """Return the output of a call (the displayed one, or else its model's), and its error."""
     responses = [
         result.functionResponse.response
         for result in call.result or ()

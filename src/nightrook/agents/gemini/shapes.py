@@ -30,7 +30,7 @@ class ErrorDetail(Shape):
 
 
 class ToolResult(Shape, tag="tool_result"):
-    """How a call ended; `output` is what a terminal would show, not what the model got."""
+    """The end of a call; `output` is what a terminal would show, not what the model got."""
 
     tool_id: str | None = None
     status: str | None = None
@@ -116,7 +116,7 @@ class Prompt(StoredMessage, tag="user"):
 
 
 class Request(StoredMessage, tag="gemini"):
-    """What the ledger reads of an answer of the model."""
+    """The fields that the ledger reads of an answer of the model."""
 
     tokens: Tokens | None = None
     model: str | None = None

@@ -98,7 +98,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 def changes(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
-    """What a successful call changed, according to its input: the result does not say."""
+    """Yield the changes of a successful call according to its input: its result has none."""
     if input is None:
         return
     if TOOLS.kind(name) == "edit":

@@ -19,7 +19,7 @@ from nightrook.model.permissions import PERMIT_ALL
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Goose's: its type, and fields that no other agent writes."""
+    """True if a message is one of Goose's: its type, and fields that no other agent writes."""
     kind = message.get("type")
     if kind == "message":
         content = message.get("message")

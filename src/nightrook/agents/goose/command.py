@@ -83,10 +83,10 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
 
 def resumes(command: Sequence[str]) -> bool:
-    """Whether a command line resumes a session, whose totals then continue."""
+    """True if a command line resumes a session, whose totals then continue."""
     return not {"-r", "--resume"}.isdisjoint(options_of(command))
 
 
 def keeps_variable(name: str) -> bool:
-    """Whether a variable may be inherited."""
+    """True if a variable may be inherited."""
     return name not in _NESTED

@@ -7,7 +7,7 @@ from nightrook.adapter.api_statuses import PASSING
 from nightrook.model.events import Error, ErrorKind
 
 LIMIT = "I've reached the maximum number of actions I can do without user input."
-"""How the text begins with which it stops at its limit of turns (1.52.0 max_turns)."""
+"""The beginning of the text with which it stops at its limit of turns (1.52.0 max_turns)."""
 
 # The texts with which it gives up, and then reports a regular end (1.52.0 api_400, api_500,
 # network_error, empty_answer, context). It marks them only by naming no model for them.
@@ -41,7 +41,7 @@ _OVERLOADED = re.compile(r"\b(?:503|529)\b|overloaded", re.IGNORECASE)
 
 
 def gives_up(text: str) -> bool:
-    """Whether a text of Goose's own says that it could not finish its work."""
+    """True if a text of Goose's own says that it could not finish its work."""
     return _GAVE_UP.match(text) is not None
 
 

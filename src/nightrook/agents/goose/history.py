@@ -1,4 +1,4 @@
-"""Where Goose keeps its sessions, a SQLite store, and what is selected there; `reader` reads it."""
+"""The SQLite store of Goose's sessions, and the queries for it; `reader` reads the rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

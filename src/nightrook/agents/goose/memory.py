@@ -1,4 +1,4 @@
-"""What is remembered about a stream of Goose, besides what every agent needs."""
+"""The state of reading a stream of Goose, besides what every agent needs."""
 
 import re
 from collections.abc import Sequence

@@ -372,7 +372,7 @@ def _count(value: object) -> int:
 
 
 def _cost(value: object) -> float | None:
-    """What was paid; 0 stands for an unknown price."""
+    """Return the cost; 0 stands for an unknown price."""
     paid = credible(value) if isinstance(value, int | float) else None
     return float(paid) if paid else None
 

@@ -12,7 +12,7 @@ class Block(Shape):
 
 
 class Structured(Shape):
-    """What the shell tool reports beside its output."""
+    """The fields that the shell tool reports in addition to its output."""
 
     exit_code: ExitCode | None = None
 
@@ -57,7 +57,7 @@ class Part(Shape, rename="camel"):
 
 
 class Inference(Shape, rename="camel"):
-    """Which model wrote a message."""
+    """The model that wrote a message."""
 
     requested_model: str | None = None
 

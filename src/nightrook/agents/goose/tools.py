@@ -64,7 +64,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 def changes(started: ToolStarted, output: str) -> Iterator[FileChanged]:
-    """Which file a successful call of an editing tool changed; its output counts the lines."""
+    """Yield the file that a successful edit changed; its output counts the lines."""
     edit = _edit(started)
     if edit is None or not edit.path:
         return
@@ -76,7 +76,7 @@ def changes(started: ToolStarted, output: str) -> Iterator[FileChanged]:
 
 
 def _line_counts(output: str) -> tuple[int | None, int | None]:
-    """How many lines a call added and removed, according to its output."""
+    """Return the numbers of lines that a call added and removed, according to its output."""
     if (match := _EDITED.fullmatch(output)) is not None:
         return int(match[2]), int(match[1])
     if (match := _CREATED.fullmatch(output)) is not None:

@@ -20,7 +20,7 @@ _OWN_TYPES = frozenset({"system.version", "turn.step.retrying", "session.resume_
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Kimi's own; the others are those of any chat API."""
+    """True if a message is one of Kimi's own; the others are those of any chat API."""
     return message.get("role") == "meta" and message.get("type") in _OWN_TYPES
 
 

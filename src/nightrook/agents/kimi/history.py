@@ -1,4 +1,4 @@
-"""Where Kimi Code keeps its sessions: a file of lines for each agent of a session.
+"""The files of Kimi Code's sessions: one with lines for each agent of a session.
 
 Its stream leaves out how an answer ended; the file of the main agent has it.
 """
@@ -105,7 +105,7 @@ def pattern(session: str) -> str | None:
 
 
 def broke_off(line: bytes) -> bool | None:
-    """Whether an answer of the model broke off; None if a line does not report an answer.
+    """True if an answer of the model broke off; None if a line does not report an answer.
 
     A whole answer has the reason for its end, as the model's API gives it. When the stream breaks
     off, Kimi Code reports the half as the whole, with the reason null (2.1.0 mid_stream_cut).
@@ -122,4 +122,4 @@ def broke_off(line: bytes) -> bool | None:
 
 
 SESSION_LOG = SessionLog(folder=folder, pattern=pattern, broke_off=broke_off)
-"""How it is found out that an answer broke off."""
+"""The lookup of broken answers in the session's file."""

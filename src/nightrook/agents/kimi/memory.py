@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a stored session, besides what every agent needs."""
+"""The state of reading a stream or a stored session, besides what every agent needs."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Memory(memory.Memory):
 
 
 class SessionFacts(Facts):
-    """What the ledger needs between the lines of an agent's file."""
+    """The ledger's state between the lines of an agent's file."""
 
     agent: str = MAIN
     profile: str | None = None
@@ -34,7 +34,7 @@ class SessionFacts(Facts):
     """The model of each alias, as the last request names it; "" is a request without one."""
 
     records: int = 0
-    """How many records of use the file had so far: the place of the next one."""
+    """The number of records of usage read so far: the place of the next one."""
 
 
 class SessionMemory(stored.SessionMemory):

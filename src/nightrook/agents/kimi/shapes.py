@@ -6,7 +6,7 @@ from nightrook.adapter.shapes import NOTHING, Count, Milliseconds, Shape
 
 
 class Function(Shape):
-    """What is called; its arguments are JSON in a string."""
+    """The function to call; its arguments are JSON in a string."""
 
     name: str = ""
     arguments: str = ""
@@ -36,7 +36,7 @@ class Tool(_Message, tag="tool"):
 
 
 class Meta(_Message, tag="meta"):
-    """What Kimi Code says about itself; which fields it has depends on its type."""
+    """A message about Kimi Code itself; its type determines which fields it has."""
 
     type: str | None = None
     version: str | None = None
@@ -49,7 +49,7 @@ class Meta(_Message, tag="meta"):
 
 
 class Goal(msgspec.Struct, gc=False):
-    """How a goal (`/goal …`) ended: the only message without a role."""
+    """The end of a goal (`/goal …`): the only message without a role."""
 
     type: str | None = None
     status: str | None = None

@@ -61,10 +61,10 @@ _FAILED_COMMAND = re.compile(r"\n?Command failed with exit code: (\d{1,10})\.\Z"
 _TIMED_OUT = re.compile(r"\n?Command killed by timeout \([^()\n]*\)\Z")
 _STOPPED = ("Session closed", "Interrupted by user")
 ENDINGS = (*_STOPPED, ".", ")")
-"""How all results of failed calls end, except those of edits."""
+"""The ends of all results of failed calls, except those of edits."""
 
 EDITED = ("Replaced ", "Wrote ", "Appended ")
-"""How the results of successful edits begin."""
+"""The beginnings of the results of successful edits."""
 
 _NOT_READ = re.compile(r'"[^"\n]+" (?:does not exist|is not a file)\.')
 _SILENT = "Command executed successfully."  # of a command without output
@@ -109,7 +109,7 @@ _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
 
 class Failure(NamedTuple):
-    """How a call failed, according to the words of its tool."""
+    """The failure of a call, according to its tool's text."""
 
     status: Status
     text: str
@@ -164,7 +164,7 @@ def output_of(text: str) -> str | None:
 
 
 def failure_of(call: ToolStarted | None, text: str) -> Failure | None:
-    """How a call failed; None if it succeeded."""
+    """Return the failure of a call; None if it succeeded."""
     kind = call.kind if call else None
     if kind == "edit":
         return None if text.startswith(EDITED) else _interruption(text) or Failure("error", text)
@@ -196,7 +196,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 def changes(call: ToolStarted) -> Sequence[Event]:
-    """What a successful call changed: a file, or the plan."""
+    """Return the changes that a successful call made: to a file, or to the plan."""
     if call.input is None:
         return ()
     if call.kind == "edit":

@@ -19,7 +19,7 @@ from nightrook.agents.opencode.reader import decoder, kilo_decoder
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of OpenCode's: its type, its session, and its part or error."""
+    """True if a message is one of OpenCode's: its type, its session, and its part or error."""
     type = message.get("type")
     session = message.get("sessionID")
     content = message.get("error" if type == "error" else "part")
@@ -29,7 +29,7 @@ def recognises(message: Mapping[str, Any]) -> bool:
 
 
 def recognises_kilo(message: Mapping[str, Any]) -> bool:
-    """Whether a message is certainly one of Kilo CLI's.
+    """True if a message is certainly one of Kilo CLI's.
 
     Most look like OpenCode's. Only Kilo CLI measures steps, reports which rule allowed a call, and
     writes an error as text.

@@ -71,12 +71,12 @@ def invoke_kilo(task: Task) -> Invocation:
 
 
 def keeps_variable(name: str) -> bool:
-    """Whether OpenCode may inherit a variable."""
+    """True if OpenCode may inherit a variable."""
     return _MISLEADING.fullmatch(name) is None
 
 
 def kilo_keeps_variable(name: str) -> bool:
-    """Whether Kilo CLI may inherit a variable."""
+    """True if Kilo CLI may inherit a variable."""
     return _MISLEADING_KILO.fullmatch(name) is None
 
 

@@ -24,7 +24,7 @@ _QUOTAS = _UNPAID | {"usage_limit_reached"}
 
 
 _REJECTED = "run ended with an auto-rejected permission"
-"""How the error begins with which a run ends after a call that was not permitted."""
+"""The beginning of the error that ends a run after a call was not permitted."""
 
 
 class _Cause(msgspec.Struct, gc=False):

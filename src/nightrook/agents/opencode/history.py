@@ -1,4 +1,4 @@
-"""Where OpenCode and Kilo CLI keep their sessions, and what is selected there; `reader` reads it.
+"""The stores of OpenCode's and Kilo CLI's sessions, and their queries; `reader` reads the rows.
 
 Both have a SQLite store of sessions, messages and their parts. OpenCode had a document for each
 message before version 1.2, and version 2 has a message for each request, without parts.
@@ -108,7 +108,7 @@ def _read_kilo_steps(rows: Sequence[tuple[Any, ...]]) -> Sequence[Finding]:
 
 
 def _is_of_opencode(head: bytes) -> bool:
-    """Whether a document or the schema of a store is OpenCode's; forks have tables of their own."""
+    """True if a document or the schema of a store is OpenCode's; forks have tables of their own."""
     if _TABLES.search(head) is not None:
         return b"kilo" not in head
     return b'"ses_' in head and (b'"sessionID"' in head or b'"projectID"' in head)

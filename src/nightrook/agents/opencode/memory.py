@@ -1,4 +1,4 @@
-"""What is remembered about a stream or a stored session, besides what every agent needs."""
+"""The state of reading a stream or a stored session, besides what every agent needs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -90,7 +90,7 @@ class Memory(memory.Memory):
         return [*events, *self.begin_turn()]
 
     def is_new(self, part: str | None) -> bool:
-        """Whether a part has not been seen before; remember it."""
+        """Return whether a part has not been seen before; remember it."""
         if part is None:
             return True
         if part in self._parts:

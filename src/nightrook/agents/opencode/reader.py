@@ -190,7 +190,7 @@ def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDeni
 
 
 def _status(name: str, state: shapes.ToolState) -> Status:
-    """How a call ended: a command that failed is `completed` (case bash_fail)."""
+    """Return the status of a call: a command that failed is `completed` (case bash_fail)."""
     metadata = state.metadata
     if state.status != "completed":
         error = state.error or ""
@@ -230,7 +230,7 @@ def usage_of(tokens: shapes.Tokens) -> Usage:
 
 
 def _cost(usd: float | None) -> float | None:
-    """What was paid; 0 stands for a free model and for one without a configured price."""
+    """Return the cost; 0 stands for a free model and for one without a configured price."""
     return credible(usd) or None
 
 
@@ -284,7 +284,7 @@ _HALF = 2**35
 """Half the range of the milliseconds with which an id begins, before a counter of 12 bits."""
 
 _CLOCK_MS = 1000
-"""How much later than its time a message may get its id."""
+"""The longest delay between a message's time and its id."""
 
 
 def read_steps(
@@ -362,7 +362,7 @@ def _call(
 
 
 def _identity(message: shapes.Answer, counted: shapes.Answer | shapes.StepFinishPart) -> str:
-    """What identifies a step, or a message without any.
+    """Return the id of a step, or of a message without any.
 
     A fork has copies of messages under new ids. Their times, models and tokens stay as they were.
     When a message was completed does not count: it is not known from the start.
@@ -385,7 +385,7 @@ def _model(message: shapes.Answer) -> str | None:
 
 
 def _is_copied(message: shapes.Answer) -> bool:
-    """Whether a message got its id after it was completed: a fork gives new ids to its copies."""
+    """True if a message got its id after it was completed: a fork gives new ids to its copies."""
     digits = (message.id or "").rpartition("_")[2][:12]
     times = (message.time.completed, message.time.created and message.time.created + _CLOCK_MS)
     last = next(filter(None, times), None)

@@ -74,7 +74,7 @@ class WrittenInput(Shape):
 
 
 class ToolMetadata(Shape):
-    """What tools report beside their output: exit code, files, the plan, a subagent's session."""
+    """Results of tools besides their output: exit code, files, the plan, a subagent's session."""
 
     exit: ExitCode | msgspec.UnsetType | None = msgspec.UNSET
     interrupted: bool | None = None

@@ -128,7 +128,7 @@ def note(output: str | None) -> str | None:
 
 
 def changes(name: str, id: str, state: ToolState) -> Iterator[Event]:
-    """What a successful call changed: files or the plan."""
+    """Yield the changes that a successful call made: to files or the plan."""
     metadata = state.metadata
     if metadata.todos is not None and name == "todowrite":
         items = (PlanItem(text=t.content, status=t.status) for t in metadata.todos if t.content)

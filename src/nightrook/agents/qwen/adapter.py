@@ -17,7 +17,7 @@ from nightrook.agents.qwen.tools import replacements
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Whether a message is Qwen Code's: the first message of each turn includes its version."""
+    """True if a message is Qwen Code's: the first message of each turn includes its version."""
     return message.get("type") == "system" and "qwen_code_version" in message
 
 

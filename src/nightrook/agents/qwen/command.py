@@ -62,7 +62,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
 
 def resumes(command: Sequence[str]) -> bool:
-    """Whether a command line resumes a session."""
+    """True if a command line resumes a session."""
     return any(
         word in ("-r", "-c") or word.partition("=")[0] in ("--resume", "--continue")
         for word in options_of(command)
@@ -70,5 +70,5 @@ def resumes(command: Sequence[str]) -> bool:
 
 
 def keeps_variable(name: str) -> bool:
-    """Whether a variable may be inherited."""
+    """True if a variable may be inherited."""
     return _NESTED.fullmatch(name) is None

@@ -1,4 +1,4 @@
-"""Where Qwen Code keeps its sessions, a file for each, and what is read there by `sessions`."""
+"""The files of Qwen Code's sessions, and how to recognise them; `sessions` reads them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ HISTORY = History(
 
 
 def _is_line(message: Mapping[str, Any]) -> bool:
-    """Whether a line has the fields of a session: a message of `parts`, or a payload."""
+    """True if a line has the fields of a session: a message of `parts`, or a payload."""
     inner = message.get("message")
     has_parts = isinstance(inner, dict) and "parts" in inner
     return "parentUuid" in message and (has_parts or "systemPayload" in message)

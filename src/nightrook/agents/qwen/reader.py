@@ -52,7 +52,7 @@ _STATUSES: Mapping[str | None, Status] = {
     "failed": "error",
     "cancelled": "cancelled",
 }
-"""How a background task ended; in any other state it is still running."""
+"""The statuses of ended background tasks; in any other state, a task is still running."""
 
 
 class Memory(stream_json.Memory):
@@ -76,12 +76,12 @@ class Memory(stream_json.Memory):
         self.errors.clear()
 
     def in_subagent(self) -> bool:
-        """Whether a subagent is running."""
+        """True if a subagent is running."""
         return any(tool.kind == "subagent" for tool in self.tools.values())
 
 
 class Qwen(stream_json.StreamJson):
-    """What Qwen Code's messages between model and tools mean."""
+    """The reader of Qwen Code's messages between model and tools."""
 
     repeats_prompts = False
 

@@ -39,27 +39,27 @@ _SILENT = frozenset(
         *("session_meta", "notification", "mid_turn_user_message", "cron"),
     }
 )
-"""What Qwen Code notes for itself."""
+"""Subtypes that Qwen Code writes for itself."""
 
 _LONGEST_TITLE = 200
 _text = msgspec.json.Decoder(str)
 
 
 class Facts(history.Facts, omit_defaults=True):
-    """What the ledger remembers between the lines of a file."""
+    """The ledger's state between the lines of a file."""
 
     version: str | None = None
     forked_from: str | None = None
     is_titled: bool = False
     is_reported: bool = False
-    """Whether the session was returned as a finding, with these facts."""
+    """True if the session was returned as a finding, with these facts."""
 
     has_telemetry: bool = False
-    """Whether telemetry reports the tokens of requests: answers repeat them."""
+    """True if telemetry reports the tokens of requests: answers repeat them."""
 
 
 class Memory(SessionMemory, StoredMemory):
-    """What is remembered between the lines of a file."""
+    """The state of reading a stored session, as events and for the ledger."""
 
     facts: Facts
 

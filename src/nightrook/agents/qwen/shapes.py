@@ -146,7 +146,7 @@ class Fork(Shape):
 
 
 class StoredLine(Shape):
-    """What all lines have."""
+    """The fields of all lines."""
 
     uuid: str | None = None
     sessionId: str | None = None
@@ -165,7 +165,7 @@ class StoredUser(StoredLine, tag="user"):
 
 
 class CountedAnswer(StoredLine, tag="assistant"):
-    """What the ledger reads of an answer."""
+    """The fields that the ledger reads of an answer."""
 
     model: str | None = None
     usageMetadata: StoredCounters | None = None
@@ -187,7 +187,7 @@ class StoredToolResult(StoredLine, tag="tool_result"):
 
 
 class Telemetry(Counters):
-    """What Qwen Code notes about a request; a response has the tokens of it."""
+    """Qwen Code's telemetry about a request; a response has the tokens of it."""
 
     name: str | None = msgspec.field(default=None, name="event.name")
     response_id: str | None = None

@@ -165,7 +165,7 @@ def deferred(input: msgspec.Raw) -> tuple[str, msgspec.Raw]:
 
 
 def failure(content: str | None) -> Status:
-    """How a call failed, by the exact text of its result."""
+    """Return the status of a failed call, by the exact text of its result."""
     if content is None:
         return "error"
     if content.startswith(_CANCELLED):
@@ -176,7 +176,7 @@ def failure(content: str | None) -> Status:
 
 
 def fix(name: str, reason: str | None) -> str | None:
-    """What would allow a denied call of a tool; None if a rule of the user forbids it.
+    """Return the option that would allow a denied call; None if a rule of the user's forbids it.
 
     A rule allows neither edits nor commands that write a file, and only Qwen Code knows which
     commands those are (0.15.10).
@@ -228,7 +228,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 
 def changes(name: str, id: str, input: msgspec.Raw | None, content: str | None) -> Iterator[Event]:
-    """What a successful call changed: files or the plan."""
+    """Yield the changes that a successful call made: to files or the plan."""
     if input is None:
         return
     if TOOLS.kind(name) == "edit":
