@@ -6,6 +6,7 @@ Run it with `python benchmarks/fleet_constants.py`; docs/fleet.md says what they
 import asyncio
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -100,6 +101,15 @@ async def _measured(path: Path, server: LocalServer) -> None:
         await _messages(server.process.pid, second)
 
 
+def _reload(server: LocalServer) -> None:
+    """Make a server read its configuration again, and wait until it has."""
+    done = b"Reloaded server configuration"
+    before = server.log.read_bytes().count(done)
+    server.process.send_signal(signal.SIGHUP)
+    while server.log.read_bytes().count(done) == before:
+        time.sleep(0.01)
+
+
 def _accounts(path: Path, count: int) -> None:
     worker = Worker(key="", labels=(subjects.ANY,), agents=_AGENTS)
     workers = {f"w{n}": msgspec.structs.replace(worker, key=new_key().public) for n in range(count)}
@@ -110,7 +120,7 @@ def _accounts(path: Path, count: int) -> None:
     with LocalServer(path, configuration=path / SERVER_FILE) as server:
         up = time.monotonic() - started
         started = time.monotonic()
-        server.reload()
+        _reload(server)
         reload = time.monotonic() - started
         memory = _memory(server.process.pid)
     print(f"{count} accounts: start {up:.1f} s, reload {reload:.1f} s, {memory / 1e6:.0f} MB")

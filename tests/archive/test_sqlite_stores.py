@@ -19,7 +19,7 @@ from nightrook.agents.goose.history import HISTORY as GOOSE
 from nightrook.agents.opencode.history import HISTORY as OPENCODE
 from nightrook.agents.opencode.history import KILO_HISTORY as KILO
 from nightrook.archive import sqlite_stores
-from nightrook.archive.sqlite_stores import StoreReading, read_store, schema
+from nightrook.archive.sqlite_stores import StoreReading, read_store, store_schema
 from tests.agents.histories import tokens
 from tests.agents.stores import (
     CREATED,
@@ -424,7 +424,7 @@ def test_the_schema_of_a_store_says_whose_it_is(tmp_path: Path) -> None:
     stores = {history.agent: (history, case) for history, case, _ in RECORDED}
     for agent, (_, case) in stores.items():
         (tmp_path / agent).mkdir()
-        tables = schema(unpacked(agent, case, tmp_path / agent))
+        tables = store_schema(unpacked(agent, case, tmp_path / agent))
         first = next(name for name in stores if stores[name][0].recognises(tables))
         assert first == agent
-    assert schema(tmp_path / "missing.db") == b""
+    assert store_schema(tmp_path / "missing.db") == b""

@@ -1,4 +1,4 @@
-"""The nats-server of this machine: started, reloaded, killed and started again."""
+"""The nats-server of this machine: started, killed and started again."""
 
 import asyncio
 from pathlib import Path
@@ -35,31 +35,11 @@ def test_it_ends_with_its_context(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.ports"))
 
 
-def test_a_reload_changes_who_may_come_in(tmp_path: Path) -> None:
-    file = tmp_path / "server.conf"
-    kept = f'jetstream {{ store_dir: "{tmp_path}" }}\n'
-    file.write_text(f'{kept}authorization {{ token: "first" }}\n')
-    with LocalServer(tmp_path / "nats", configuration=file) as server:
-        file.write_text(f'{kept}authorization {{ token: "second" }}\n')
-        server.reload()
-        address = server.url.replace("//", "//second@")
-        assert asyncio.run(_stored(address)) == 1
-
-
 def test_a_wrong_configuration_is_an_error_with_the_words_of_the_server(tmp_path: Path) -> None:
     file = tmp_path / "server.conf"
     file.write_text("nonsense: {")
     with pytest.raises(ServerError, match="Parse error on line 1"):
         LocalServer(tmp_path / "nats", configuration=file).start()
-
-
-def test_a_reload_that_is_refused_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "server.conf"
-    file.write_text("max_payload: 1MB\n")
-    with LocalServer(tmp_path / "nats", configuration=file) as server:
-        file.write_text("nonsense: {")
-        with pytest.raises(ServerError, match="refused its configuration"):
-            server.reload()
 
 
 def test_without_the_program_the_error_says_how_to_install_it(

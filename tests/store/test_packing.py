@@ -25,7 +25,7 @@ from nightrook.store.packing import (
 )
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import WrittenLog
-from nightrook.story.integrity import changed_run
+from nightrook.story.integrity import find_tampering
 from nightrook.story.tail import log_chunks, log_size, pieces, read_at
 from tests.store.samples import EXIT, INFO, VERDICT, append
 
@@ -73,7 +73,7 @@ def is_whole(run: RunFolder) -> bool:
         b"".join(log_chunks(run.path, "stdout")) == OUT
         and b"".join(log_chunks(run.path, "stderr")) == ERRORS
         and len(list(run.arrivals())) == 2_000
-        and changed_run(run.path) is None
+        and find_tampering(run.path) is None
         and run.verdict() == msgspec.structs.replace(VERDICT, log_sizes=_sizes(run))
     )
 
@@ -140,7 +140,7 @@ def test_a_packed_log_that_was_changed_is_noticed_and_not_unpacked(run: RunFolde
     other.write_bytes(b"forged\n" * 100)
     forged = b"".join(_packed_bytes(b"X" + OUT[1:]))
     (run.path / "stdout.raw.zst").write_bytes(forged)
-    how = changed_run(run.path)
+    how = find_tampering(run.path)
     assert how is not None
     assert "stdout.raw is not what the recorder wrote" in how
     with pytest.raises(RunFolderError, match="not what the recorder wrote"):

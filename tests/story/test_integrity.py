@@ -10,7 +10,7 @@ import pytest
 
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, WrittenLog
-from nightrook.story.integrity import changed_run, checked_verdict, tampering
+from nightrook.story.integrity import checked_verdict, find_tampering, tampering_of
 from tests.store.samples import INFO, VERDICT, append
 
 LOG = b"a line\n" * 1000
@@ -77,10 +77,10 @@ CHANGES: list[tuple[Callable[[Path], None], str]] = [
 def test_a_log_that_was_changed_is_incomplete(
     folder: RunFolder, change: Callable[[Path], None], how: str
 ) -> None:
-    assert (tampering(folder, EXIT), changed_run(folder.path)) == (None, None)
+    assert (tampering_of(folder, EXIT), find_tampering(folder.path)) == (None, None)
     assert checked_verdict(folder) == folder.verdict()
     change(folder.path / "stdout.raw")
-    assert (tampering(folder, EXIT), changed_run(folder.path)) == (how, how)
+    assert (tampering_of(folder, EXIT), find_tampering(folder.path)) == (how, how)
     found = checked_verdict(folder)
     assert found is not None
     assert (found.status, found.exit_code, found.facts.recorder.tampered) == ("incomplete", 3, how)
@@ -99,7 +99,7 @@ def test_a_change_of_size_is_noticed_without_reading_the_log(
 
 def test_bytes_on_a_stderr_that_was_empty_are_noticed(folder: RunFolder) -> None:
     append(folder, "stderr", b"x")
-    assert tampering(folder, EXIT) == "stderr.raw has 1 bytes, but the recorder wrote 0"
+    assert tampering_of(folder, EXIT) == "stderr.raw has 1 bytes, but the recorder wrote 0"
 
 
 def test_a_run_of_an_earlier_version_is_not_compared(folder: RunFolder) -> None:
@@ -110,5 +110,5 @@ def test_a_run_of_an_earlier_version_is_not_compared(folder: RunFolder) -> None:
 
 
 def test_a_folder_without_a_run_is_not_compared(tmp_path: Path) -> None:
-    assert changed_run(tmp_path / "k7f3") is None
-    assert changed_run(Path("/")) is None
+    assert find_tampering(tmp_path / "k7f3") is None
+    assert find_tampering(Path("/")) is None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nightrook import agents
 from nightrook.adapter.history import History, Kind, Place
-from nightrook.archive.sqlite_stores import schema
+from nightrook.archive.sqlite_stores import store_schema
 from nightrook.config.user_settings import archive_roots
 from nightrook.model.errors import NightrookError
 
@@ -343,7 +343,7 @@ def _history(
     kind: Kind,
     others: Sequence[History] | None,
 ) -> History | None:
-    text = schema(path) if kind == "sqlite" else head
+    text = store_schema(path) if kind == "sqlite" else head
     fitting = _keeping(histories, kind)
     recognised = next((history for history in fitting if history.recognises(text)), None)
     if recognised is not None or others is None or len(fitting) != 1:

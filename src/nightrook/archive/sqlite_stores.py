@@ -23,12 +23,10 @@ import msgspec
 from nightrook.adapter.history import Finding, History, Query
 
 _ATTEMPTS = 3  # to read a store that changes meanwhile
-_BATCH = 500
-"""How many sessions are read before what they have is passed on."""
+_BATCH = 500  # sessions whose findings are passed on together
 
 _PATIENCE_S = 1.0  # with a process that has locked the store
-_WRITTEN = ("", "-wal", "-journal")
-"""What is added to the path of a store for the files that have its content."""
+_WRITTEN = ("", "-wal", "-journal")  # suffixes of the files that hold the content of a store
 
 _SETTLED_NS = 2_000_000_000
 """A file that changed later than that may change again without another time."""
@@ -57,7 +55,7 @@ class _Memory(msgspec.Struct):
 _MEMORY = msgspec.json.Decoder(_Memory)
 
 
-class _ChangedError(Exception):
+class _StoreChangedError(Exception):
     """The store was changed while it was read as immutable, or copied."""
 
 
@@ -86,8 +84,8 @@ def read_store(
     problem: str | None = "it changes while it is read"
     for _ in range(_ATTEMPTS):
         try:
-            yield from _read(history, store, known)
-        except _ChangedError:
+            yield from _read_new(history, store, known)
+        except _StoreChangedError:
             continue
         except (sqlite3.Error, OSError) as error:
             problem = _reason(error)
@@ -97,29 +95,29 @@ def read_store(
     yield StoreReading([], _dump(known), problem)
 
 
-def schema(path: str | os.PathLike[str]) -> bytes:
-    """The statements that made a store's tables, to recognise its agent; empty if unreadable."""
+def store_schema(path: str | os.PathLike[str]) -> bytes:
+    """Return the statements that made a store's tables, which tell its agent; empty on an error."""
     try:
         with opened(Path(path)) as store:
-            return _schema(store.connection)
-    except (sqlite3.Error, OSError, _ChangedError):
+            return _table_statements(store.connection)
+    except (sqlite3.Error, OSError, _StoreChangedError):
         return b""
 
 
-def _read(history: History, path: Path, known: _Memory) -> Iterator[StoreReading]:
-    """Read what is new; afterwards the marks of all that was yielded are known."""
+def _read_new(history: History, path: Path, known: _Memory) -> Iterator[StoreReading]:
+    """Read the new sessions; the marks of those that were yielded are known afterwards."""
     with opened(path) as store:
-        if not history.recognises(_schema(store.connection)):
+        if not history.recognises(_table_statements(store.connection)):
             raise sqlite3.DatabaseError(f"it isn't a store of {history.agent}")
-        changes = [_changes(store.connection, query) for query in history.queries]
-        if all(change is None for change in changes):
+        marks_now = [_session_marks(store.connection, query) for query in history.queries]
+        if all(marks is None for marks in marks_now):
             raise sqlite3.DatabaseError("rook doesn't know this version of its tables")
-        for query, change, marks in zip(history.queries, changes, known.marks, strict=True):
-            for findings in _changed(store, query, change or {}, marks):
+        for query, now, marks in zip(history.queries, marks_now, known.marks, strict=True):
+            for findings in _read_sessions(store, query, now or {}, marks):
                 yield StoreReading(findings, _dump(known))
 
 
-def _changes(connection: sqlite3.Connection, query: Query) -> dict[str, str] | None:
+def _session_marks(connection: sqlite3.Connection, query: Query) -> dict[str, str] | None:
     """The marks of all sessions; None if the store does not have the tables of a query."""
     try:
         connection.execute(query.rows, {"key": None}).fetchone()
@@ -130,12 +128,12 @@ def _changes(connection: sqlite3.Connection, query: Query) -> dict[str, str] | N
         raise
 
 
-def _changed(
-    store: Store, query: Query, changes: dict[str, str], marks: dict[str, str]
+def _read_sessions(
+    store: Store, query: Query, now: dict[str, str], marks: dict[str, str]
 ) -> Iterator[list[Finding]]:
-    """Read the sessions whose mark is not the one that is known, as far as they can be read."""
+    """Read the sessions whose mark `now` is not the known one, as far as they can be read."""
     damage: sqlite3.DatabaseError | None = None
-    for keys in _batches([key for key, mark in changes.items() if marks.get(key) != mark]):
+    for keys in _batches([key for key, mark in now.items() if marks.get(key) != mark]):
         findings: list[Finding] = []
         read: dict[str, str] = {}
         for key in keys:
@@ -145,11 +143,11 @@ def _changed(
                 damage = error
                 continue
             findings += query.read(rows)
-            read[key] = changes[key]
+            read[key] = now[key]
         store.check()  # guards: changed-store-read-again
         marks.update(read)
         yield findings
-    for gone in marks.keys() - changes.keys():
+    for gone in marks.keys() - now.keys():
         del marks[gone]
     if damage is not None:
         raise damage
@@ -167,7 +165,7 @@ def opened(path: Path) -> Iterator[Store]:
 
     def check() -> None:
         if _state(path) != before:
-            raise _ChangedError
+            raise _StoreChangedError
 
     if not _has(path, "-wal") and not _has(path, "-journal"):  # guards: unfinished-transaction
         # guards: missing-store-not-made
@@ -205,7 +203,7 @@ def _connect(path: Path, options: str) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE_S, isolation_level=None)
     try:
         connection.text_factory = _text
-        _schema(connection)
+        _table_statements(connection)
     except BaseException:
         connection.close()
         raise
@@ -216,7 +214,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _schema(connection: sqlite3.Connection) -> bytes:
+def _table_statements(connection: sqlite3.Connection) -> bytes:
     statements = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
     return "\n".join(str(sql) for (sql,) in statements).encode("utf-8", "replace")
 

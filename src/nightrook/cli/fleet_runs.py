@@ -15,7 +15,6 @@ from nightrook.cli.terminal.output import say
 from nightrook.config.options import RemoteOptions, RunOptions, ViewOptions
 from nightrook.display.reports.report import Report
 from nightrook.display.screen import Echo
-from nightrook.fleet import subjects
 from nightrook.fleet.accounts.credentials import chosen_fleet
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
 from nightrook.fleet.boss.folders import folder_from_server, read_state
@@ -24,14 +23,12 @@ from nightrook.fleet.boss.repositories import Repositories
 from nightrook.fleet.boss.submit import job_of
 from nightrook.fleet.claims import LEASE_S
 from nightrook.fleet.connection import FleetError
-from nightrook.fleet.messages import DrainOrder, Job, dump
-from nightrook.fleet.ship_run import ship_again
+from nightrook.fleet.messages import Job
 from nightrook.model.text import suggested
 from nightrook.process.background import in_background
 from nightrook.runs.attached import AttachedRun
 from nightrook.store.file_names import RESULT_BUNDLE, RESULT_FILES
 from nightrook.store.home import home_folder
-from nightrook.store.list import find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
 
@@ -103,7 +100,7 @@ def say_results(run: FleetRun) -> None:
 async def _followed(
     job: Job, remote: RemoteOptions, report: Callable[[str], None], repo: str | None
 ) -> None:
-    async with _boss(remote.credentials) as fleet:
+    async with connect_to_fleet(remote.credentials) as fleet:
         async for run in _attempts(fleet, job, remote, repo):
             report(run.name)
             await run.wait()
@@ -112,7 +109,7 @@ async def _followed(
 async def _watched(
     job: Job, remote: RemoteOptions, view_options: ViewOptions, repo: str | None
 ) -> tuple[FleetRun, VerdictInfo]:
-    async with _boss(remote.credentials) as fleet:
+    async with connect_to_fleet(remote.credentials) as fleet:
         echo = Echo(sys.stdout)
         async for run in _attempts(fleet, job, remote, repo):
             current = run
@@ -149,7 +146,8 @@ async def _attempts(
 
 
 @asynccontextmanager
-async def _boss(credentials: str | None) -> AsyncIterator[Fleet]:
+async def connect_to_fleet(credentials: str | None) -> AsyncIterator[Fleet]:
+    """Connect to a fleet while the block lasts: that of the credentials, or of the settings."""
     address, _ = chosen_fleet(credentials)
     async with opened_fleet(address, home_folder()) as fleet:
         yield fleet
@@ -162,7 +160,7 @@ async def following(folder: RunFolder) -> AsyncIterator[Replicator]:
     if state is None:
         raise FleetError(f"run {folder.name!r} does not say on which fleet it runs")
     async with (
-        _boss(None) as fleet,
+        connect_to_fleet(None) as fleet,
         Replicator(fleet.connection, folder, state, fleet.beats) as replicator,
     ):
         yield replicator
@@ -200,30 +198,10 @@ def adopted(name: str) -> RunFolder:
     """The folder of a run of the user's fleet that another process asked for."""
 
     async def work() -> RunFolder:
-        async with _boss(None) as fleet:
+        async with connect_to_fleet(None) as fleet:
             return await folder_from_server(fleet.connection, fleet.home, name)
 
     return asyncio.run(work())
-
-
-def drain(credentials: str | None, worker: str) -> None:
-    """Let a worker finish what it runs, and take no more jobs."""
-
-    async def work() -> None:
-        async with _boss(credentials) as fleet:
-            subject = subjects.order(worker, subjects.WHOLE_WORKER)
-            await fleet.connection.publish(subject, dump(DrainOrder()))
-
-    asyncio.run(work())
-    say(f"asked {worker} to finish what it runs, and to take no more jobs")
-
-
-def ship(credentials: str | None, name: str) -> None:
-    """Send a run of this machine that has ended to a fleet."""
-    address, _ = chosen_fleet(credentials)
-    folder = find_run(home_folder(), name)
-    asyncio.run(ship_again(folder, address))
-    say(f"run {folder.name} was sent")
 
 
 def _report(run: FleetRun) -> Report:

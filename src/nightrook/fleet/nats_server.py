@@ -1,4 +1,4 @@
-"""A nats-server on this machine: found, started, reloaded and stopped."""
+"""A nats-server on this machine: found, started and stopped."""
 
 import json
 import os
@@ -17,8 +17,8 @@ from nightrook.model.errors import NightrookError
 
 _PROGRAM = "nats-server"
 _FREE_PORT = "-1"
-_START_SECONDS = 30.0
-_STOP_SECONDS = 10.0
+_START_S = 30.0
+_STOP_S = 10.0
 _LOG_SHOWN = 2_000
 
 
@@ -108,7 +108,7 @@ class LocalServer:
         process.send_signal(signal.SIGCONT)  # a stopped process would never end
         process.terminate()
         try:
-            process.wait(_STOP_SECONDS)
+            process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
             process.kill()
         self._forget()
@@ -117,12 +117,6 @@ class LocalServer:
         """End it at once, as a crash would."""
         self.process.kill()
         self._forget()
-
-    def reload(self) -> None:
-        """Make it read its configuration again; connections whose rights are unchanged stay."""
-        before = self._reloads()
-        self.process.send_signal(signal.SIGHUP)
-        self._wait_until(lambda: self._reloads() > before)
 
     def _command(self) -> list[str]:
         command = [find_server(), "--ports_file_dir", str(self.folder)]
@@ -138,19 +132,13 @@ class LocalServer:
         return int(address.rpartition(":")[2])
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _START_S
         while not condition():
             if self.process.poll() is not None:
                 raise ServerError(f"{_PROGRAM} ended: {self._end_of_log()}")
             if time.monotonic() > deadline:
                 raise ServerError(f"{_PROGRAM} does not answer: {self._end_of_log()}")
             time.sleep(0.01)
-
-    def _reloads(self) -> int:
-        log = self.log.read_text(encoding="utf-8", errors="replace")
-        if "Failed to reload" in log:
-            raise ServerError(f"{_PROGRAM} refused its configuration: {self._end_of_log()}")
-        return log.count("Reloaded server configuration")
 
     def _end_of_log(self) -> str:
         log = self.log.read_text(encoding="utf-8", errors="replace")

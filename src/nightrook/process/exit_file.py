@@ -18,11 +18,11 @@ _FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC
 class ExitFile:
     """A file whose space is reserved now and which appears, whole, when it is written."""
 
-    def __init__(self, folder: int, name: str) -> None:
-        self._folder = folder
+    def __init__(self, folder_fd: int, name: str) -> None:
+        self._folder_fd = folder_fd
         self._name = name
         self._unfinished = f"{name}.part"
-        self._fd = open_plain(self._unfinished, _FRESH, folder)
+        self._fd = open_plain(self._unfinished, _FRESH, folder_fd)
         try:
             os.write(self._fd, b" " * _RESERVED)  # guards: exit-space-reserved
         except OSError:
@@ -44,12 +44,14 @@ class ExitFile:
             # guards: exit-on-full-disk
             if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
                 raise
-        os.rename(self._unfinished, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        os.fsync(self._folder)  # guards: exit-name-synced
+        os.rename(
+            self._unfinished, self._name, src_dir_fd=self._folder_fd, dst_dir_fd=self._folder_fd
+        )
+        os.fsync(self._folder_fd)  # guards: exit-name-synced
 
     def _is_in_place(self) -> bool:
         try:
-            named = os.stat(self._unfinished, dir_fd=self._folder, follow_symlinks=False)
+            named = os.stat(self._unfinished, dir_fd=self._folder_fd, follow_symlinks=False)
         except OSError:
             return False
         return os.path.samestat(named, os.fstat(self._fd))
@@ -57,4 +59,4 @@ class ExitFile:
     def _replace(self) -> None:
         self._unfinished = f".{self._name}.{os.urandom(8).hex()}.part"
         os.close(self._fd)
-        self._fd = open_plain(self._unfinished, _FRESH | os.O_EXCL, self._folder)
+        self._fd = open_plain(self._unfinished, _FRESH | os.O_EXCL, self._folder_fd)

@@ -23,7 +23,7 @@ from nightrook.process.liveness import is_same_process
 from nightrook.runs.finish import finish, recorded_exit
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work
-from nightrook.story.integrity import tampering
+from nightrook.story.integrity import tampering_of
 from nightrook.story.story import state_of
 
 _SETTLE_S = 15.0
@@ -63,7 +63,7 @@ def recover(
 def _finish(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> Verdict:
     exit = recorded_exit(folder, now=now, overwrite=False)
     state = state_of(folder, info, prices)
-    changed = tampering(folder, exit)
+    changed = tampering_of(folder, exit)
     known = Facts(
         process=ProcessFacts(agent=info.label),
         person=PersonFacts(allow_denials=info.allow_denials),

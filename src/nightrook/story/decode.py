@@ -24,7 +24,7 @@ from nightrook.store.file_names import INFO
 from nightrook.store.home import home_folder
 from nightrook.store.logs import LogStream, open_packed
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.integrity import changed_run
+from nightrook.story.integrity import find_tampering
 from nightrook.story.tail import Piece, pieces
 
 CHUNK = 64 * 1024
@@ -57,7 +57,7 @@ def decode(
     if folder is None:
         return _decode_stream(source, agent, cap)
     info = folder.info()
-    if how := changed_run(folder.path):
+    if how := find_tampering(folder.path):
         warnings.warn(f"the output of run {folder.name} was changed: {how}", stacklevel=2)
     named = agent or (info.agent if info else None)
     return decode_pieces(pieces(folder.path), named, folder.name, cap=cap)

@@ -15,26 +15,26 @@ _STREAMS: tuple[Stream, ...] = get_args(Stream)
 
 
 def checked_verdict(folder: RunFolder) -> VerdictInfo | None:
-    """The saved verdict of a run whose logs are read whole; `incomplete` if they were changed."""
+    """Return the saved verdict of a run, or `incomplete` if its logs were changed; reads them."""
     saved, exit = folder.verdict(), folder.exit()
     if saved is None or exit is None or saved.tampered is not None:
         return saved
-    how = tampering(folder, exit)
+    how = tampering_of(folder, exit)
     return saved if how is None else saved.with_tampered_logs(how)
 
 
-def changed_run(path: Path) -> str | None:
-    """How the logs of the run in a folder differ from what was recorded; None if it has no run."""
+def find_tampering(path: Path) -> str | None:
+    """Say how the logs of the run in a folder were changed; None if not, or if it has no run."""
     try:
         folder = RunFolder(path.absolute())
         exit = folder.exit()
-        return tampering(folder, exit) if exit else None
+        return tampering_of(folder, exit) if exit else None
     except NightrookError:
         return None
 
 
-def tampering(folder: RunFolder, exit: ExitInfo) -> str | None:
-    """How a log differs from what the recorder wrote; None if none does, or that is unknown."""
+def tampering_of(folder: RunFolder, exit: ExitInfo) -> str | None:
+    """Say how a log differs from what its recorder wrote; None if none does, or that is unknown."""
     how = folder.changed_size(exit.log_sizes)
     if how is not None:
         return how

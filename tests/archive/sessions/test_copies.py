@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from nightrook.archive.housekeeping import to_forget
+from nightrook.archive.search.forgetting import to_forget
 from nightrook.archive.sessions.copies import kept_copies, remove_copies
 from nightrook.archive.sessions.reader import COPY
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from nightrook.archive.ledger.calls import Names, all_rows, from_row
-from nightrook.archive.ledger.pricing import Rates
+from nightrook.archive.ledger.pricing import KeptPrices
 
 
 class Touched:
@@ -150,11 +150,13 @@ _SUMS = (
 )
 
 
-def settle(connection: sqlite3.Connection, touched: Touched, rates: Rates, names: Names) -> None:
+def settle(
+    connection: sqlite3.Connection, touched: Touched, prices: KeptPrices, names: Names
+) -> None:
     """Settle the calls of all touched sessions, and of those that depend on them."""
     touched.add_descendants()
     connection.execute(_TIMES)
-    reprice(connection, rates, names, f"c.timed = 0 AND c.{_TOUCHED}")
+    reprice(connection, prices, names, f"c.timed = 0 AND c.{_TOUCHED}")
     connection.execute(_COUNT_ALL)
     connection.execute(_LEAVE_OUT_FALLBACKS)  # guards: fallback-calls
     connection.execute(_LEAVE_OUT_INHERITED)  # guards: fork-counted-once
@@ -171,10 +173,10 @@ def make_sums(connection: sqlite3.Connection) -> None:
     connection.execute(_SUMS)
 
 
-def reprice(connection: sqlite3.Connection, rates: Rates, names: Names, where: str) -> None:
+def reprice(connection: sqlite3.Connection, prices: KeptPrices, names: Names, where: str) -> None:
     """Compute the list prices of the calls for which a condition holds."""
     rows = all_rows(connection, where)
-    costs = ((*rates.cost(from_row(row, names).usage, row[3]), row[0]) for row in rows)
+    costs = ((*prices.cost(from_row(row, names).usage, row[3]), row[0]) for row in rows)
     connection.executemany(
         "UPDATE calls SET estimated_nano = ?, saved_nano = ? WHERE key = ?", list(costs)
     )

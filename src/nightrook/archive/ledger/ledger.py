@@ -43,7 +43,7 @@ from typing import Self
 from nightrook.archive.ledger.batch import Batch
 from nightrook.archive.ledger.calls import Names
 from nightrook.archive.ledger.counting import Touched, make_sums, reprice
-from nightrook.archive.ledger.pricing import Rates
+from nightrook.archive.ledger.pricing import KeptPrices
 from nightrook.archive.ledger.schema import MIGRATIONS, migrate, version
 from nightrook.archive.ledger.sources import Source, read_sources
 from nightrook.archive.ledger.writer import conclude, write
@@ -85,7 +85,7 @@ class Ledger:
         """For queries; only batches write."""
         self.path = path
         self._prices = prices
-        self._rates = Rates(connection, prices)
+        self._kept_prices = KeptPrices(connection, prices)
 
     @classmethod
     def open(cls, path: str | PathLike[str], prices: Prices | None = None) -> Self:
@@ -168,7 +168,7 @@ class Ledger:
     def write(self, batch: Batch) -> int:
         """Write a batch, all of it or nothing; return how many calls are new."""
         with self._transaction():
-            return write(self.connection, batch, self._rates)
+            return write(self.connection, batch, self._kept_prices)
 
     def reprice(self, prices_version: str) -> None:
         """Price all calls again if that is not the version of the prices that was used."""
@@ -198,11 +198,11 @@ class Ledger:
 
     def _reprice_all(self) -> None:
         self.connection.execute("DELETE FROM rates")
-        self._rates = Rates(self.connection, self._prices)
+        self._kept_prices = KeptPrices(self.connection, self._prices)
         names, touched = Names(self.connection), Touched(self.connection)
-        reprice(self.connection, self._rates, names, "c.source_id != 0")
+        reprice(self.connection, self._kept_prices, names, "c.source_id != 0")
         touched.add_all()
-        conclude(self.connection, touched, self._rates, names)
+        conclude(self.connection, touched, self._kept_prices, names)
         make_sums(self.connection)
 
     @contextmanager

@@ -13,8 +13,7 @@ import msgspec
 from nightrook.adapter.history import Call
 from nightrook.model.errors import ConfigError
 from nightrook.model.events import Usage
-from nightrook.model.price import HALF_NANO, PICO_PER_NANO, Price, Prices, round_pico
-from nightrook.model.price import Rates as ModelRates
+from nightrook.model.price import HALF_NANO, PICO_PER_NANO, Price, Prices, Rates, round_pico
 
 _MS_PER_DAY = 86_400_000
 _S_PER_DAY = 86_400
@@ -33,7 +32,7 @@ class Cost(NamedTuple):
 UNPRICED = Cost(None, None)
 
 
-class Rates:
+class KeptPrices:
     """Prices of models on days, from the ledger or, once for each, from the list."""
 
     def __init__(self, connection: sqlite3.Connection, prices: Prices) -> None:
@@ -42,16 +41,16 @@ class Rates:
         self._known: dict[tuple[str, int], Price | None] = {}
         self._factors: dict[str, int | None] = {}
 
-    def cost(self, line: Call, at: int | None) -> Cost:
+    def cost(self, call: Call, at: int | None) -> Cost:
         """Price one call; a call without a model or a time has no price."""
-        if line.model is None or at is None:
+        if call.model is None or at is None:
             return UNPRICED
-        price = self.price(line.model, at)
+        price = self.price(call.model, at)
         if price is None:
             return UNPRICED
-        if line.summed:
+        if call.summed:
             price = price.of_sums
-        return self._fast(line, price) if line.fast else priced(line, price)
+        return self._fast(call, price) if call.fast else priced(call, price)
 
     def price(self, model: str, at: int) -> Price | None:
         """The price of a model at a time in milliseconds; None if it is unknown."""
@@ -75,26 +74,26 @@ class Rates:
         )
         return price
 
-    def _fast(self, line: Call, price: Price) -> Cost:
+    def _fast(self, call: Call, price: Price) -> Cost:
         """Price a call at the provider's fast speed, which makes tokens more expensive."""
         from nightrook.prices.fast import fast_factor
 
-        model = line.model or ""
+        model = call.model or ""
         if model not in self._factors:
             self._factors[model] = fast_factor(model)
         factor = self._factors[model]
-        tokens = priced(msgspec.structs.replace(line, web_searches=0), price)
-        searches = price.cost(Usage(web_searches=line.web_searches))
+        tokens = priced(msgspec.structs.replace(call, web_searches=0), price)
+        searches = price.cost(Usage(web_searches=call.web_searches))
         if factor is None or tokens.nano is None or searches is None:
             return UNPRICED
         saved = tokens.saved_nano
         return Cost(tokens.nano * factor + searches, None if saved is None else saved * factor)
 
 
-def priced(line: Call, price: Price) -> Cost:
-    """What the tokens and searches of a line cost."""
-    rates = price.rates_for(line)
-    return Cost(rates.cost(line), rates.saved(line))
+def priced(call: Call, price: Price) -> Cost:
+    """Price the tokens and searches of one call."""
+    rates = price.rates_for(call)
+    return Cost(rates.cost(call), rates.saved(call))
 
 
 class TokenPrice(NamedTuple):
@@ -135,7 +134,7 @@ def token_cost(
     )
 
 
-def _token_rates(rates: ModelRates) -> tuple[int, ...] | None:
+def _token_rates(rates: Rates) -> tuple[int, ...] | None:
     known = (
         rates.input,
         rates.output,
@@ -147,7 +146,7 @@ def _token_rates(rates: ModelRates) -> tuple[int, ...] | None:
 
 
 def fingerprint() -> str:
-    """Changes when the list of prices or the user's own prices do."""
+    """Return a text that is another one once the price list or the user's own prices are."""
     from nightrook.prices import list_version, price_file_path
 
     try:

@@ -15,7 +15,7 @@ import msgspec
 from nightrook.adapter.history import Call
 from nightrook.archive.ledger.calls import Names, Row, call_key, milliseconds, storable
 from nightrook.archive.ledger.counting import Touched
-from nightrook.archive.ledger.pricing import UNPRICED, Cost, Rates
+from nightrook.archive.ledger.pricing import UNPRICED, Cost, KeptPrices
 from nightrook.archive.ledger.sessions import MergedSession, SessionKey, SessionTable
 from nightrook.model.price import credible, dollars, nano
 
@@ -187,7 +187,7 @@ def has_runs(connection: sqlite3.Connection) -> bool:
 
 
 def share_runs(
-    connection: sqlite3.Connection, touched: Touched, rates: Rates, names: Names
+    connection: sqlite3.Connection, touched: Touched, prices: KeptPrices, names: Names
 ) -> set[int]:
     """Assign calls of touched sessions to runs, and the runs' figures to the calls.
 
@@ -202,10 +202,10 @@ def share_runs(
     connection.executemany(
         "UPDATE calls SET run_id = NULL, share_nano = NULL WHERE run_id = ?", numbers
     )
-    return set().union(*(_share(connection, run, rates, names) for run in runs))
+    return set().union(*(_share(connection, run, prices, names) for run in runs))
 
 
-def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names) -> set[int]:
+def _share(connection: sqlite3.Connection, run: _Run, prices: KeptPrices, names: Names) -> set[int]:
     start = run.started_at // 1000 * 1000  # some times of calls are whole seconds
     query = (run.session_id, start, run.ended_at)
     detail = connection.execute(_DETAIL, query).fetchall()
@@ -227,7 +227,7 @@ def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names
     if run.native_nano is not None:
         share = run.native_nano - sum(part or 0 for part in shares)
         share = max(share, 0) if run.at_least else share
-    cost = _cost(run, rest, rates, has_detail=bool(detail))
+    cost = _cost(run, rest, prices, has_detail=bool(detail))
     if any(rest) or share or (not detail and (share, cost.nano) != (None, None)):
         row = _extra_row(run, rest, cost, share, names)
         connection.execute(_EXTRA, (*row, int(bool(detail))))
@@ -244,7 +244,7 @@ def _shares(run: _Run, prices: list[int]) -> list[int | None]:
     return [price * native // total for price in prices]
 
 
-def _cost(run: _Run, rest: list[int], rates: Rates, *, has_detail: bool) -> Cost:
+def _cost(run: _Run, rest: list[int], prices: KeptPrices, *, has_detail: bool) -> Cost:
     """The list price of what a run reports beyond its calls."""
     if not has_detail and run.estimated_nano is not None:
         return Cost(run.estimated_nano, None)
@@ -261,7 +261,7 @@ def _cost(run: _Run, rest: list[int], rates: Rates, *, has_detail: bool) -> Cost
         cache_write_5m=written,
         summed=True,
     )
-    return rates.cost(line, run.ended_at)
+    return prices.cost(line, run.ended_at)
 
 
 def _extra_row(run: _Run, rest: list[int], cost: Cost, share: int | None, names: Names) -> Row:

@@ -28,13 +28,13 @@ from nightrook.archive.ledger.calls import (
 )
 from nightrook.archive.ledger.counting import QUARTER_MS, Touched, make_sums, set_ranges, settle
 from nightrook.archive.ledger.limits import write_limits
-from nightrook.archive.ledger.pricing import Rates, TokenPrice, token_cost
+from nightrook.archive.ledger.pricing import KeptPrices, TokenPrice, token_cost
 from nightrook.archive.ledger.runs import has_runs, share_runs, write_runs
 from nightrook.archive.ledger.sessions import SessionKey, SessionTable
 from nightrook.archive.ledger.sources import write_sources
 
 
-def write(connection: sqlite3.Connection, batch: Batch, rates: Rates) -> int:
+def write(connection: sqlite3.Connection, batch: Batch, prices: KeptPrices) -> int:
     """Write a batch inside of the caller's transaction; return how many calls are new."""
     names, touched = Names(connection), Touched(connection)
     sources = write_sources(connection, batch.sources.values())
@@ -43,13 +43,13 @@ def write(connection: sqlite3.Connection, batch: Batch, rates: Rates) -> int:
         touched.add(sessions.known(batch.sessions))
         touched.add_trees()
     touched.add(sessions.write(batch.sessions))
-    plain = PlainTable(names, rates, sessions.ids, sources)
-    calls = _CallTable(connection, names, rates, plain)
+    plain = PlainTable(names, prices, sessions.ids, sources)
+    calls = _CallTable(connection, names, prices, plain)
     merged = calls.write(batch, sessions.ids, sources)
     touched.add(merged | plain.sessions)
     write_limits(connection, batch.limits)
     touched.add(write_runs(connection, batch.runs.values(), sessions))
-    of_runs = conclude(connection, touched, rates, names)
+    of_runs = conclude(connection, touched, prices, names)
     alone = (sessions.new & plain.sessions) - merged - of_runs  # guards: mixed-sums
     plain.write_sums(connection, alone)
     touched.remove(alone)
@@ -58,14 +58,14 @@ def write(connection: sqlite3.Connection, batch: Batch, rates: Rates) -> int:
 
 
 def conclude(
-    connection: sqlite3.Connection, touched: Touched, rates: Rates, names: Names
+    connection: sqlite3.Connection, touched: Touched, prices: KeptPrices, names: Names
 ) -> set[int]:
     """Compute what follows from the calls of touched sessions, but for their sums.
 
     Returns the ids of the sessions with calls of runs.
     """
-    settle(connection, touched, rates, names)
-    of_runs = share_runs(connection, touched, rates, names)
+    settle(connection, touched, prices, names)
+    of_runs = share_runs(connection, touched, prices, names)
     set_ranges(connection)
     return of_runs
 
@@ -104,12 +104,12 @@ class PlainTable:
     def __init__(
         self,
         names: Names,
-        rates: Rates,
+        prices: KeptPrices,
         sessions: Mapping[SessionKey, int],
         sources: Mapping[str, int],
     ) -> None:
         self._names = names
-        self._rates = rates
+        self._prices = prices
         self._sessions = sessions
         self._sources = sources
         self._quarters: dict[tuple[int, ...], Quarter] = {}
@@ -148,7 +148,7 @@ class PlainTable:
     def _quarter(self, number: int, ids: tuple[int, ...], model: str) -> Quarter:
         known = self._quarters.get((number, *ids))
         if known is None:
-            price = TokenPrice.of(self._rates.price(model, number * QUARTER_MS))
+            price = TokenPrice.of(self._prices.price(model, number * QUARTER_MS))
             known = self._quarters[number, *ids] = Quarter(number, ids, price)
         return known
 
@@ -190,11 +190,11 @@ class _CallTable:
     """The table of calls: those of a batch are merged with those that are there."""
 
     def __init__(
-        self, connection: sqlite3.Connection, names: Names, rates: Rates, plain: PlainTable
+        self, connection: sqlite3.Connection, names: Names, prices: KeptPrices, plain: PlainTable
     ) -> None:
         self._connection = connection
         self._names = names
-        self._rates = rates
+        self._prices = prices
         self._plain = plain
         self.new = 0
         """Number of calls that were not there before."""
@@ -256,7 +256,7 @@ class _CallTable:
     ) -> set[int]:
         touched: set[int] = set()
         rows: list[Row] = []
-        names, cost = self._names, self._rates.cost
+        names, cost = self._names, self._prices.cost
         for key, agent, lineage, call in calls:
             before = stored.get(key)
             if before is not None:

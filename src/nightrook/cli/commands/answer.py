@@ -43,7 +43,7 @@ Examples:
 @takes("answer", AnswerOptions)
 @argument("run", required=False, completes="running")
 def command(options: AnswerOptions, run: str | None) -> None:
-    """Answer what agents ask that run in the background or at another terminal.
+    """Answer the questions of agents that run in the background or at another terminal.
 
     Each question is shown as in rook run, and leaves the screen if it is answered elsewhere. The
     command ends when every question that was open has its answer. Without a terminal it lists the

@@ -26,7 +26,7 @@ from nightrook.model.safe import safe_line
 from nightrook.prices import PriceBook
 from nightrook.runs.summary import summarise
 from nightrook.story.decode import StrictDecoder, named_run, open_source, read_chunks
-from nightrook.story.integrity import changed_run
+from nightrook.story.integrity import find_tampering
 from nightrook.story.tail import Piece, pieces
 
 _LOOKED_AT = 4096  # a NUL in this many first bytes means that a file is not text
@@ -107,9 +107,9 @@ class _Source:
     def _change(self) -> str | None:
         """The difference between the log of a run and what was recorded; None if it is intact."""
         if self._run is not None:
-            return changed_run(self._run.path)
+            return find_tampering(self._run.path)
         path = Path(self.file)
-        return changed_run(path.parent) if path.suffix == ".raw" else None
+        return find_tampering(path.parent) if path.suffix == ".raw" else None
 
 
 def _print_records(source: _Source) -> None:

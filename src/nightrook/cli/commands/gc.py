@@ -10,20 +10,17 @@ from pathlib import Path
 
 import click
 
-from nightrook.archive.housekeeping import (
-    Choice,
-    Left,
-    TextBlock,
+from nightrook.archive.log_compression import (
+    Candidate,
+    Skipped,
     compress_logs,
     expected_size,
-    forget_texts,
-    kept_texts,
     logs_to_compress,
     logs_to_restore,
     named_logs_to_compress,
     restore_logs,
-    to_forget,
 )
+from nightrook.archive.search.forgetting import TextBlock, forget_texts, kept_texts, to_forget
 from nightrook.archive.search.index import FILE, SearchIndex
 from nightrook.archive.sessions.copies import KeptCopy, kept_copies, remove_copies
 from nightrook.cli.options.parameters import argument, takes
@@ -108,18 +105,18 @@ def _restore(home: Path, names: Sequence[str], options: GcOptions) -> int:
     return _do(chosen, restore_logs, "restored")
 
 
-def _chosen(found: Iterable[Choice | Left]) -> list[Choice]:
+def _chosen(found: Iterable[Candidate | Skipped]) -> list[Candidate]:
     """The runs that can be compressed; the others are reported."""
-    chosen: list[Choice] = []
+    chosen: list[Candidate] = []
     for each in found:
-        if isinstance(each, Left):
+        if isinstance(each, Skipped):
             click.echo(f"[rook] left as it is: {safe_line(each.why)}", err=True)
         else:
             chosen.append(each)
     return chosen
 
 
-def _list(chosen: Sequence[Choice], expected: Callable[[Stored], int] | None, verb: str) -> None:
+def _list(chosen: Sequence[Candidate], expected: Callable[[Stored], int] | None, verb: str) -> None:
     if not chosen:
         click.echo(f"[rook] no logs to {verb}", err=True)
         return
@@ -141,7 +138,7 @@ def _about(number: int | None) -> str:
     return "" if number is None else f"~{size(number)}"
 
 
-def _do(chosen: Sequence[Choice], work: Callable[[Stored], Packing], done: str) -> int:
+def _do(chosen: Sequence[Candidate], work: Callable[[Stored], Packing], done: str) -> int:
     before = after = number = code = 0
     for run, _ in chosen:
         try:

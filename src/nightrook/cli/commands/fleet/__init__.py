@@ -51,11 +51,11 @@ def command(options: FleetOptions, action: str, name: str | None) -> None:
         raise click.UsageError(f"{action} needs a {_NEEDS.get(action, 'NAME')}")
     match action:
         case "drain":
-            from nightrook.cli.fleet_runs import drain  # an extra
+            from nightrook.cli.commands.fleet.drain import drain  # an extra
 
             drain(options.credentials, name)
         case "ship":
-            from nightrook.cli.fleet_runs import ship  # an extra
+            from nightrook.cli.commands.fleet.ship import ship  # an extra
 
             ship(options.credentials, name)
         case "init":

@@ -1,38 +1,27 @@
-"""Which runs are compressed, and which kept texts are forgotten; words are still found."""
+"""Which runs are compressed, and which are left as they are."""
 
 import os
-import shutil
-import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from nightrook.archive.housekeeping import (
-    Choice,
-    Left,
-    TextBlock,
+from nightrook.archive.log_compression import (
+    Candidate,
+    Skipped,
     compress_logs,
     expected_size,
-    forget_texts,
-    kept_texts,
     logs_to_compress,
     logs_to_restore,
     named_logs_to_compress,
     restore_logs,
-    to_forget,
 )
-from nightrook.archive.search.index import SearchIndex
-from nightrook.archive.search.indexing import fill
-from nightrook.archive.search.search import SearchQuery, search
 from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import start_ticks
 from nightrook.store.list import Stored
 from nightrook.store.packing import pin
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from tests.archive.search.test_index import SUBAGENT, TRANSCRIPTS
 from tests.store.samples import append
 
 DAY_S = 86_400
@@ -56,12 +45,12 @@ def make_run(home: Path, *, days: float = 0, pid: int = 0, log: bytes = LOG) -> 
     return folder
 
 
-def week_old(home: Path, keep: int = 0) -> list[Choice | Left]:
+def week_old(home: Path, keep: int = 0) -> list[Candidate | Skipped]:
     return list(logs_to_compress(home, before=time.time() - 7 * DAY_S, keep=keep))
 
 
-def names(found: list[Choice | Left]) -> list[str]:
-    return [each.run.name for each in found if isinstance(each, Choice)]
+def names(found: list[Candidate | Skipped]) -> list[str]:
+    return [each.run.name for each in found if isinstance(each, Candidate)]
 
 
 def test_runs_are_chosen_by_age_and_the_newest_can_be_kept(tmp_path: Path) -> None:
@@ -80,7 +69,7 @@ def test_what_runs_is_pinned_or_cannot_be_read_is_left_and_named(tmp_path: Path)
     (bad.path / "stdout.raw").symlink_to("/etc/passwd")
     for path in (bad.path, bad.path / "stdout.raw", pinned.path / "pinned"):
         os.utime(path, (1, 1), follow_symlinks=False)
-    reasons = {each.run.name: each.why for each in week_old(tmp_path) if isinstance(each, Left)}
+    reasons = {each.run.name: each.why for each in week_old(tmp_path) if isinstance(each, Skipped)}
     assert reasons.keys() == {alive.name, pinned.name, bad.name}
     assert "has not ended" in reasons[alive.name]
     assert "is pinned" in reasons[pinned.name]
@@ -98,7 +87,7 @@ def test_a_run_without_a_verdict_is_left_since_it_may_be_judged_now(tmp_path: Pa
 def test_a_named_run_is_chosen_whatever_its_age_and_comes_back(tmp_path: Path) -> None:
     run = make_run(tmp_path, log=b"small\n" * 100)
     (choice,) = named_logs_to_compress(tmp_path, [run.name])
-    assert isinstance(choice, Choice)
+    assert isinstance(choice, Candidate)
     assert 0 < expected_size(choice.run) < choice.size
     packing = compress_logs(choice.run)
     assert (packing.before, list(named_logs_to_compress(tmp_path, [run.name]))) == (600, [])
@@ -106,50 +95,3 @@ def test_a_named_run_is_chosen_whatever_its_age_and_comes_back(tmp_path: Path) -
     restore_logs(packed.run)
     assert (run.path / "stdout.raw").read_bytes() == b"small\n" * 100
     assert list(logs_to_restore(tmp_path, [run.name])) == []
-
-
-NEW, MIDDLE, OLD = (TextBlock(id, 100, at) for id, at in ((1, 30.0), (2, 20.0), (3, 10.0)))
-GONE = TextBlock(4, 100, 0.0)
-
-
-@pytest.fixture
-def words(tmp_path: Path) -> Iterator[SearchIndex]:
-    shutil.copytree(TRANSCRIPTS / SUBAGENT, tmp_path / "home")
-    with SearchIndex.open(tmp_path / "nightrook" / "words.db") as opened:
-        for _ in fill(opened, [tmp_path / "home"]):
-            pass
-        yield opened
-
-
-def test_texts_are_chosen_by_age_by_size_and_if_nothing_finds_them() -> None:
-    every = [NEW, MIDDLE, OLD, GONE]
-    assert to_forget(every, before=15.0, most=None) == [OLD, GONE]
-    assert to_forget(every, before=None, most=250) == [OLD, GONE]
-    assert to_forget(every, before=None, most=10_000) == [GONE]
-    assert to_forget(every, before=25.0, most=100) == [MIDDLE, OLD, GONE]
-
-
-def test_what_is_forgotten_is_found_without_an_excerpt_once_its_file_is_gone(
-    words: SearchIndex,
-) -> None:
-    query = SearchQuery(text="background")
-    before = search(words.connection, query)
-    assert all(hit.excerpt for hit in before.hits)
-    found = kept_texts(words.connection)
-    assert found
-    assert all(block.at > 1_500_000_000 for block in found)
-    forget_texts(words.connection, found)
-    shutil.rmtree(words.path.parent.parent / "home")  # where excerpts come from otherwise
-    after = search(words.connection, query)
-    assert (after.total, {hit.excerpt for hit in after.hits}) == (before.total, {""})
-    assert kept_texts(words.connection) == []
-
-
-def test_a_failure_forgets_nothing(words: SearchIndex) -> None:
-    found = kept_texts(words.connection)
-    words.connection.execute(
-        "CREATE TRIGGER refuse BEFORE UPDATE ON blocks BEGIN SELECT RAISE(ABORT, 'refused'); END"
-    )
-    with pytest.raises(sqlite3.Error, match="refused"):
-        forget_texts(words.connection, found)
-    assert kept_texts(words.connection) == found
