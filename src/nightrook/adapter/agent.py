@@ -93,7 +93,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """The support for reporting all token usage while it works."""
 
     unbudgeted: str | None = None
-    """Why a limit on the cost cannot hold, if it cannot."""
+    """The reason why a limit on the cost cannot hold, if it cannot."""
 
     install: str | None = None
     """The command that installs what it runs, if that is not the agent's own program."""
@@ -113,7 +113,7 @@ def _nothing_to_reply(data: bytes) -> bytes:
 
 
 def _permits_nothing(ask: Ask) -> bool:
-    """Return False: whoever is asked decides."""
+    """Return False: every question is passed on."""
     return False
 
 
@@ -302,7 +302,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The actions that the agent may not take without a permission, as a warning before the run."""
 
     unbudgeted: str | None = None
-    """Why a limit on the cost of a run cannot hold, if it cannot."""
+    """The reason why a limit on the cost of a run cannot hold, if it cannot."""
 
     refusals: re.Pattern[str] | None = None
     """Finds, in a line on stderr, why a call was refused of which no message reports it."""

@@ -68,7 +68,7 @@ class Reader(Protocol):
     """The reader's state for the stream."""
 
     table: Mapping[type[msgspec.Struct], Callable[[Any, Any, bytes], Events]]
-    """For each message shape, the function that turns memory, message and its JSON into events.
+    """The function for each message shape that turns memory, message and its JSON into events.
 
     A reader may change the functions while it reads, but must not replace the table.
     """

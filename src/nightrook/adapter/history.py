@@ -356,7 +356,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Cuts a file that is one document into the lines that are read; never raises."""
 
     queries: tuple[Query, ...] = ()
-    """For a SQLite store; those whose tables or columns a store does not have are left out."""
+    """The queries of a SQLite store; those whose tables or columns it lacks are left out."""
 
     notes: tuple[str, ...] = ()
     """The gaps in the agent's reports, one sentence each, for people who read a total."""

@@ -128,7 +128,7 @@ class Memory:
         return [Text(id=id, text=text, parent=self._parent)]
 
     def advance(self) -> list[Event]:
-        """Begin a turn unless one is open, and complete the partial text."""
+        """Open a turn unless one is open, and complete the partial text."""
         if self.in_turn:
             return [] if self.partial_id is None else self.end_text()
         return [*self.begin_turn(), *self.end_text()]
@@ -206,7 +206,7 @@ class Memory:
         return events
 
     def trim(self) -> list[Event]:
-        """Let go of what is too much to remember; the decoder calls this once per megabyte.
+        """Drop the oldest state above the limits; the decoder calls this once per megabyte.
 
         A long text is completed and continues under another id. The oldest open calls lose their
         inputs; if there are still too many calls or tasks, the oldest end as `orphaned`.

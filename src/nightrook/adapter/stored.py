@@ -52,7 +52,7 @@ class StoredMemory(TimedMemory):
 
 
 class SessionMemory(StoredMemory):
-    """For sessions that do not report when a turn ends: it ends with its last answer."""
+    """The state of sessions that do not report the end of a turn: its last answer is the end."""
 
     said: str | None = None
     """The agent's last text in this turn."""
@@ -61,7 +61,7 @@ class SessionMemory(StoredMemory):
     """True if the last message was an answer and nothing followed it."""
 
     failure: str | None = None
-    """Why the last request failed."""
+    """The reason why the last request failed."""
 
     def note_answer(self, text: str | None, *, is_last: bool) -> None:
         """Remember a message of the model; it is the last one if it calls no tool."""

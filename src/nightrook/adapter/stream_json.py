@@ -230,7 +230,7 @@ class Memory(memory.Memory):
         return [event for parent in [*self.blocks] for event in self.end_message(parent)]
 
     def trim(self) -> list[Event]:
-        """Let go of what is too much to remember."""
+        """Drop the oldest blocks above the limits."""
         take_oldest(
             self.blocks,
             lambda _, blocks: size_of_pieces(blocks),

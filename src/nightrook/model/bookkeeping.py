@@ -255,7 +255,7 @@ class OpenLedger(Ledger):
             self._drop(self._entries.pop(old))
 
     def _drop(self, entry: Entry) -> None:
-        """Let go of a message; its tokens still count for its turn and the session's total."""
+        """Drop a message; its tokens still count for its turn and the session's total."""
         if entry.parent is None and not entry.corrected:
             models, reported = self._dropped_turns.setdefault(entry.turn, (set(), Tokens()))
             models.add(entry.model)

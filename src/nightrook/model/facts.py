@@ -23,7 +23,7 @@ from nightrook.model.stuck_detection import Suspicion
 
 StopReason = Literal["interrupted", "timed_out", "over_budget", "limited", "stuck", "finished"]
 OWN_LIMITS: dict[str | None, LimitKind] = {"max_turns": "turns", "max_budget": "cost"}
-"""The reasons an agent reports when it stopped at a limit of its own."""
+"""The reasons an agent reports when it stopped at one of its own limits."""
 
 PARTIAL_ANSWERS = frozenset({"cut", "paused", "context_window"})
 """The reasons for which only a part of an answer arrived."""
@@ -51,7 +51,7 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     started: bool = True
     complaint: str | None = None
-    """Why the program could not be started."""
+    """The reason why the program could not be started."""
 
     missing_program: str | None = None
     """The program that is not installed."""
@@ -84,13 +84,13 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """True if the last turn's result is good; None without one."""
 
     reason: str | None = None
-    """Why the last turn failed, as a word."""
+    """The reason why the last turn failed, as a word."""
 
     message: str | None = None
-    """Why the last turn failed, in the agent's words."""
+    """The agent's message about why the last turn failed."""
 
     failure: str | None = None
-    """Why it failed, if only stderr reports it."""
+    """The reason why it failed, if only stderr reports it."""
 
     results: int = 0
     no_answer: bool = False
@@ -128,7 +128,7 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The name of that limit."""
 
     resets_at: float | None = None
-    """When that limit resets."""
+    """The time at which that limit resets."""
 
     quota_message: str | None = None
     """The provider's own words about it."""
@@ -138,14 +138,14 @@ class PersonFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Decisions of the user, and acts of rook in the user's name: answers, limits and stops."""
 
     stopped_for: StopReason | None = None
-    """Why rook stopped the run, if it did; `finished` after a result and a grace period."""
+    """The reason why rook stopped the run, if any; `finished` after a result and a grace period."""
 
     stopped_by: str | None = None
     """The cause of its interruption: the name of the signal that rook got, or `rook stop`."""
 
     passed_limit: PassedLimit | None = None
     suspicion: Suspicion | None = None
-    """Why rook considers it stuck, with the evidence."""
+    """The reason why rook considers it stuck, with the evidence."""
 
     allow_denials: bool = False
     """True if a run that finished although tools were denied counts as a success."""
@@ -169,7 +169,7 @@ class RecorderFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """True if the recorder or the runner died, so that the process's end was not recorded."""
 
     lost_worker: str | None = None
-    """The worker of a fleet that was not heard of any more; how the run really ended is unknown."""
+    """The worker of a fleet that was lost; the real end of the run is unknown."""
 
     lost_bytes: int | None = 0
     """The number of bytes that were not recorded; None if the recorder died, and it is unknown."""
@@ -181,7 +181,7 @@ class RecorderFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The difference between its saved logs and what the recorder wrote."""
 
     unsaved: str | None = None
-    """Why the verdict is not in the run folder."""
+    """The reason why the verdict is not in the run folder."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

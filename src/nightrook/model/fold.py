@@ -157,7 +157,7 @@ class _Growing(RunState):
                 self.trim()
 
     def trim(self) -> None:
-        """Let go of the oldest items of which there are too many; they still count."""
+        """Drop the oldest items above the limits; they still count."""
         dropped, most = self.dropped, {"most": _MOST_ITEMS, "most_size": _MOST_SIZE}
         dropped.denials += len(take_oldest(self.denials, _denial_size, **most))
         if len(self.failed) > _MOST_ITEMS or sum(map(len, self.failed)) > _MOST_SIZE:

@@ -111,7 +111,7 @@ class Money(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reconciliation(msgspec.Struct, frozen=True):
-    """The cost of the messages at list prices beside the cost that the agent reports."""
+    """The cost of the messages at list prices, and the cost that the agent reports."""
 
     messages_usd: float
     agent_usd: float
@@ -277,14 +277,14 @@ class Ledger:
 
     @property
     def reconciliation(self) -> "Reconciliation | None":
-        """The cost of the messages beside the agent's own total; None if one is unknown."""
+        """The cost of the messages, and the agent's own total; None if one is unknown."""
         if self.native_nano is None or self.seen.unpriced or not self.seen.messages:
             return None
         messages = self.seen.nano - self.unsettled.nano
         return Reconciliation(dollars(messages), dollars(self.spent_nano or 0))
 
     def _estimate(self) -> None:
-        """Begin to ask for prices; from here on every message is valued as it comes."""
+        """Start to look up prices; from now on every message is priced as it arrives."""
         if self._estimating:
             return
         self._estimating = True

@@ -44,7 +44,7 @@ class Limits(msgspec.Struct, Generic[Value], frozen=True, kw_only=True):
         return Limits(**{kind: function(value) for kind, value in self.items()})
 
     def pairs(self, other: "Limits[_Other]") -> "Limits[tuple[Value, _Other]]":
-        """Each value beside that of another one."""
+        """Return the pairs of a value and the same one of other limits."""
         return Limits(**{kind: (value, getattr(other, kind)) for kind, value in self.items()})
 
 

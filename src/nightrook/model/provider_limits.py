@@ -10,13 +10,13 @@ from nightrook.model.text import minute
 
 class _Words(NamedTuple):
     limit: str
-    """In a sentence."""
+    """Its name in a sentence."""
 
     window: str
-    """On a status line."""
+    """Its name on a status line."""
 
     length: str
-    """In a table."""
+    """Its name in a table."""
 
 
 _WINDOWS = {

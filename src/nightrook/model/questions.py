@@ -60,7 +60,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """The agent's description of the call."""
 
     reason: str | None = None
-    """Why the call needs approval."""
+    """The reason why the call needs approval."""
 
     always: str | None = None
     """The rule that can be allowed for the rest of the run; None if there is none."""
@@ -82,7 +82,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """True if `Ask.always` is allowed for the rest of the run."""
 
     reason: str | None = None
-    """Why it is not allowed, for the agent."""
+    """The reason for a denial, for the agent."""
 
     answers: dict[str, str] = {}
     """The answer to each question, by its text."""
@@ -93,7 +93,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A question of a run that nobody has decided yet."""
+    """A question of a run that is not decided yet."""
 
     id: str
     """Unique in its run, unlike the id of the `Ask`, which the agent chooses."""
@@ -106,7 +106,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """In seconds since 1970."""
 
     until: float | None = None
-    """When it is denied if nobody decides; None if that is not known."""
+    """The time at which it is denied without an answer; None if that is not known."""
 
 
 class ClosedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

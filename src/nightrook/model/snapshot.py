@@ -150,13 +150,13 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     activity: Activity = "starting"
     since: float | None = None
-    """When the activity began."""
+    """The time at which the activity began."""
 
     started_at: float | None = None
-    """When the first record arrived."""
+    """The time at which the first record arrived."""
 
     last_activity: float | None = None
-    """When the last record arrived."""
+    """The time at which the last record arrived."""
 
     session: str | None = None
     model: str | None = None

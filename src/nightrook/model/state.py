@@ -327,7 +327,7 @@ class RunState:
         )
 
     def drift(self, agent: str) -> str | None:
-        """Say what this version of nightrook did not know; None if it knew everything."""
+        """Describe the unknown messages and fields; None if there were none."""
         types = len(self.unknown)
         fields = len(self.closed.unknown_fields) if self.closed else 0
         if not types and not fields:

@@ -16,7 +16,7 @@ _PICO = {
     "cache_write_1h": 1_000_000,
     "web_search": 1_000_000_000_000,
 }
-"""For each price, the number of pico-dollars a token, or a search, in one of its dollars."""
+"""The number of pico-dollars per token or search in a dollar of each price."""
 
 _MOST_DOLLARS = 1e9
 
@@ -33,7 +33,7 @@ def price_file_path() -> Path:
 
 
 def price_file_problem() -> str | None:
-    """Say why the user's price file is invalid; None if it is valid or does not exist."""
+    """Return the problem of the user's price file; None if it is valid or does not exist."""
     try:
         users_prices()
     except PriceFileError as error:

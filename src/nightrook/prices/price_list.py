@@ -32,7 +32,7 @@ _KEYS: Mapping[str, tuple[str, int]] = {
     "cache_write_1h": ("cache_write_1h_mtok", _PICO_PER_MILLIONTH),
     "web_search": ("web_searches_kcount", _PICO_PER_THOUSANDTH),
 }
-"""For each rate, its name in the list, and the number of pico-dollars in one of its dollars."""
+"""The name of each rate in the list, and the number of pico-dollars in one of its dollars."""
 
 
 _SPECIAL_INPUT = {
@@ -94,7 +94,7 @@ def _load() -> _Copy:
 
 
 def _save(copy: _Copy) -> None:
-    """Keep the copy; whoever cannot write there imports the list again."""
+    """Save the copy; without write access, the list is imported again."""
     try:
         with Folder.made(_folder()) as folder:
             folder.replace(FILE, msgspec.json.encode(copy))

@@ -547,7 +547,7 @@ class _JsonRpcError(Exception):
 
 
 def _late(session: Session) -> None:
-    """Send what nobody waits for after the end of a turn."""
+    """Send late messages after the end of a turn."""
     session.end("call-script-1", "failed", "too late")
     session.say("Afterthought.")
     call = {"toolCallId": "call-late", "title": "rm late", "kind": "execute"}

@@ -220,7 +220,7 @@ def _hold_pipe(script: Script, seconds: float) -> None:
 
 
 def _fork(script: Script, count: int) -> None:
-    """Leave processes behind that cannot be found by parent, group or session."""
+    """Start processes that outlive the run and cannot be found by parent, group or session."""
     deadline = time.monotonic() + LONGEST_LIFE
     reading, writing = os.pipe()
     for _ in range(count):

@@ -33,7 +33,7 @@ class Reply:
     """Token counts that replace the estimated ones, by their names in the API."""
 
     stop_reason: str | None = None
-    """Why the model stopped, as the API writes it; None chooses the usual one."""
+    """The reason why the model stopped, as the API writes it; None chooses the usual one."""
 
     first_output_tokens: int = 1
     """The output tokens at the start of a streamed message, if the API reports them."""

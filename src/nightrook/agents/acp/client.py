@@ -102,7 +102,7 @@ class Client:
         )
 
     def on_event(self, event: Event, line: Callable[[], bytes]) -> bytes:
-        """Remember the calls: a request for permission may name no more than the id of one."""
+        """Remember the calls: a request for permission may name only the id of one."""
         if isinstance(event, PermissionRequested):
             self._asked = event.id
         elif isinstance(event, ToolStarted):

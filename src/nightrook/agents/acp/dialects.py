@@ -17,7 +17,7 @@ UsageOf = Literal["request", "last_request", "turn", "process", "session"]
 """The scope of the tokens in a result; `request` are those of chunks, one for each request."""
 
 CostOf = Literal["process", "session"]
-"""Since when the cost adds up; that of a session continues when it is resumed."""
+"""The scope of the cumulative cost; that of a session continues when it is resumed."""
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,7 +118,7 @@ class Memory(memory.Memory):
         return super().begin_turn()
 
     def add_piece(self, chunk: shapes.AnyChunk, text: str, *, thinking: bool) -> list[Event]:
-        """Begin a text or thought; both may have the id of the same message."""
+        """Start a text or thought; both may have the id of the same message."""
         self.has_worked = True
         events = [*([] if self.in_turn else self.begin_turn()), *self.end_text()]
         events += self.add_delta(self.new_id("text"), text, thinking=thinking)
@@ -204,7 +204,7 @@ class Memory(memory.Memory):
         return [started]
 
     def trim(self) -> list[Event]:
-        """Let go of what is too much to remember."""
+        """Drop the oldest state above the limits."""
         events = super().trim()
         self.changes = {id: made for id, made in self.changes.items() if id in self.tools}
         if len(self.waiting) > _MOST_WAITING:

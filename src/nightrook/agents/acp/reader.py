@@ -95,7 +95,7 @@ def user_chunk(memory: Memory, update: shapes.UserChunk, line: bytes) -> Events:
 
 
 def call_update(memory: Memory, call: shapes.AnyCall, line: bytes) -> Events:
-    """Read that a call has begun, what it does, or that it has ended."""
+    """Read the start, the progress or the end of a call."""
     id, status = call.tool_call_id, call.status
     if id is None:
         return Unknown(name="tool_call", raw=salvage.raw_copy(line))
@@ -186,7 +186,7 @@ def plan(memory: Memory, update: shapes.Plan, line: bytes) -> Events:
 
 
 def mode(memory: Memory, update: shapes.ModeUpdate, line: bytes) -> Events:
-    """Read that the agent entered another mode."""
+    """Read a change of the mode."""
     if update.current_mode_id is None or update.current_mode_id == memory.mode:
         return ()
     memory.mode = update.current_mode_id
@@ -241,7 +241,7 @@ def _unknown(line: bytes) -> Event:
 
 
 def permission(memory: Memory, message: shapes.PermissionRequest, line: bytes) -> Events:
-    """Read that a call needs permission; for some calls this is their first message."""
+    """Read a request for permission; it is the first message of some calls."""
     call = message.params.tool_call or shapes.Call()
     id = call.tool_call_id
     request = None if message.id is None else name_request(memory, str(message.id), id)
@@ -271,7 +271,7 @@ _REASONS: Mapping[str, str] = {
     "max_turn_requests": "max_turns",
     "refusal": "refusal",
 }
-"""Why a turn failed, by what stopped it."""
+"""The reason why a turn failed, by its stop reason."""
 
 _string = msgspec.json.Decoder(str)
 
@@ -316,7 +316,7 @@ def _hello(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
 
 
 def _opened(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
-    """Read that there is a session, new or resumed."""
+    """Read the start of a session, new or resumed."""
     if id == protocol.NEW and result.session_id is None:
         text = "the agent opened no session"
         return _not_started(memory, id, Error(kind="config", message=text, retryable=False))

@@ -1,4 +1,4 @@
-"""Everything that the rest of the program knows about Amp."""
+"""The description of Amp: how to start, recognise and read it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that the rest of the program knows about Claude Code."""
+"""The description of Claude Code: how to start, recognise and read it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -267,7 +267,7 @@ def _shown(name: str, kind: ToolKind, fields: Mapping[str, Any]) -> _Shown:
 
 
 def _edit_lines(edit: Mapping[str, Any]) -> Iterator[str]:
-    """One of several changes: its lines, and after a blank whatever else it says."""
+    """Yield the lines of one of several changes, after notes about its other inputs."""
     shown = {"old_string", "new_string"}
     yield from (f" {note}:" for note in _notes(edit, shown))
     old, new = (_text(edit, name) or "" for name in ("old_string", "new_string"))

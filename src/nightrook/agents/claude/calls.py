@@ -67,7 +67,7 @@ class Facts(history.Facts, omit_defaults=True):
     """The name of the project's folder, which is made from the path of the project."""
 
     opened: float | None = None
-    """When the first line was written, if it reports that; earlier lines are copies."""
+    """The time of the first line, if it reports one; earlier lines are copies."""
 
     known: Session | None = None
     """The last facts reported about the session."""

@@ -94,7 +94,7 @@ class TurnSigns(msgspec.Struct):
     """The tokens of the main agent's messages for which a stop reason was reported."""
 
     blocked: str | None = None
-    """Why a hook kept the prompt from the model."""
+    """The reason why a hook blocked the prompt."""
 
     command_output: str | None = None
     """The output of a local slash command, instead of the model's; None without one."""
@@ -103,7 +103,7 @@ class TurnSigns(msgspec.Struct):
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream.
+    """The state of reading one stream.
 
     Text arrives in pieces of several messages at a time, one for each running subagent, so it
     is kept in `streaming` and not as the one partial text of other agents.

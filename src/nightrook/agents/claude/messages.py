@@ -352,7 +352,7 @@ def _finish(
 
 
 def _background(memory: Memory, tool: ToolStarted, result: UseResult) -> Sequence[Event]:
-    """Read that a subagent began in the background, or its end: 2.0.76 has no messages for it."""
+    """Read the start or the end of a background subagent: 2.0.76 has no messages for it."""
     if result.status == "async_launched" and result.agentId is not None:
         started = memory.tasks[result.agentId] = TaskStarted(
             id=result.agentId,

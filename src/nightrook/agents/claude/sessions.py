@@ -25,7 +25,7 @@ from nightrook.model.events import (
 )
 
 _ANSWERS = ("end_turn", "stop_sequence", "max_tokens", "refusal", None)
-"""Why a model stops when a turn ends; 1.0.128 often does not say (`s24_resume-1.0.128`)."""
+"""The model's stop reasons at the end of a turn; 1.0.128 often has none (`s24_resume-1.0.128`)."""
 
 _MOST_PROMPTS = 256
 _INTERRUPT = "[Request interrupted by user"
@@ -184,7 +184,7 @@ def _tasks(
 
 
 def _task_end(memory: SessionMemory, text: str) -> Sequence[Event]:
-    """Read that a task in the background ended, which the agent is told in a message."""
+    """Read the end of a background task, which a message reports to the agent."""
     named = _TASK.search(text)
     known = memory.tasks.pop(named[1], None) if named else None
     if known is None:

@@ -121,7 +121,7 @@ def _status(memory: Memory, status: shapes.Status) -> Sequence[Event]:
 
 
 def api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
-    """Read that a request to the API is made again."""
+    """Read a retry of a request to the API."""
     delay = retry.retry_delay_ms
     return (
         Retrying(
@@ -135,7 +135,7 @@ def api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
 
 
 def compact_boundary(memory: Memory, boundary: shapes.CompactBoundary) -> Sequence[Event]:
-    """Read that the conversation was replaced by a summary."""
+    """Read the replacement of the conversation by a summary."""
     data = boundary.compact_metadata or shapes.CompactMetadata()
     return (
         ContextCompacted(
@@ -247,7 +247,7 @@ def _permission_denied(memory: Memory, denial: shapes.PermissionDenied) -> Seque
 
 
 def model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
-    """Read that another model answers from now on."""
+    """Read a change of the model."""
     memory.model = switch.fallback_model
     return (
         ModelChanged(
@@ -282,7 +282,7 @@ def tool_use_summary(
 def conversation_reset(
     memory: Memory, message: shapes.ConversationReset, line: bytes
 ) -> Sequence[Event]:
-    """Read that the conversation was cleared."""
+    """Read the clearing of the conversation."""
     return (Notice(level="info", text="the conversation was cleared"),)
 
 

@@ -178,7 +178,7 @@ class WireMessage(_View, frozen=True):
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped; often not yet known."""
+        """The reason why the model stopped; often not yet known."""
         return _string(self.data.get("stop_reason"))
 
     @property

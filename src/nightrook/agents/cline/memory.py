@@ -12,7 +12,7 @@ _MOST_SUBAGENTS = 1000
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream.
+    """The state of reading one stream.
 
     What an agent used so far is reported as one figure that grows, because the model that prices it
     is known only at the end.
@@ -33,7 +33,7 @@ class Memory(memory.Memory):
         return self.callers[-1] if self.callers else None
 
     def enter(self, call: str) -> None:
-        """Begin a subagent, which may work side by side with others."""
+        """Start a subagent, which may run at the same time as others."""
         self.callers.append(call)
         if len(self.callers) > 1:
             self.mixed.update(self.callers)

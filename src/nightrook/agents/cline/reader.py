@@ -72,7 +72,7 @@ def run_result(memory: Memory, message: shapes.RunResult, line: bytes) -> Sequen
 
 
 def run_aborted(memory: Memory, message: shapes.RunAborted, line: bytes) -> Sequence[Event]:
-    """Read that the run was aborted, which may be said after a whole result."""
+    """Read the end of an aborted run, which may be reported after a whole result."""
     if not memory.in_turn:
         return (Notice(level="warning", text=message.message or "aborted"),)
     return [*memory.abandon(), memory.finish_turn("interrupted", message.message)]

@@ -1,4 +1,4 @@
-"""Everything that the rest of the program knows about Codex CLI."""
+"""The description of Codex CLI: how to start, recognise and read it."""
 
 import re
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ from nightrook.model.events import Event, PlanItem, TaskStarted
 
 
 class Memory(memory.Memory):
-    """For a stream of `codex exec --json`."""
+    """The state of reading a stream of `codex exec --json`."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         super().__init__(known)
@@ -59,7 +59,7 @@ class Memory(memory.Memory):
 
 
 class RpcMemory(Memory):
-    """For a stream of the app server, in which subagents write as well."""
+    """The state of reading a stream of the app server, in which subagents write as well."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         super().__init__(known)
@@ -103,7 +103,7 @@ class RolloutFacts(Facts):
 
 
 class RolloutMemory(RpcMemory, StoredMemory):
-    """For a rollout."""
+    """The state of reading a rollout."""
 
     facts: RolloutFacts
 

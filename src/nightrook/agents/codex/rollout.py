@@ -313,7 +313,7 @@ _SILENT_ITEMS = ("Plan", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode", 
 
 
 def _subagent(memory: RolloutMemory, item: StoredItem) -> Sequence[Event]:
-    """Read that a subagent was started; it has a rollout of its own."""
+    """Read the start of a subagent, which has its own rollout."""
     id = item.agent_thread_id
     if item.kind != "started" or id is None or id in memory.tasks:
         return ()
@@ -378,7 +378,7 @@ def response_item(memory: RolloutMemory, line: shapes.ResponseItem, raw: bytes) 
 
 
 def compacted(memory: RolloutMemory, line: shapes.Compacted, raw: bytes) -> Sequence[Event]:
-    """Read that the conversation was replaced by a summary."""
+    """Read the replacement of the conversation by a summary."""
     note_time(memory, line.timestamp)
     return (ContextCompacted(),)
 
@@ -421,7 +421,7 @@ _old_output_decoder = msgspec.json.Decoder(_Output)
 
 
 def _started(memory: RolloutMemory, call: Payload) -> Sequence[Event]:
-    """Read that the model calls a tool."""
+    """Read a tool call by the model."""
     id, name = call.call_id or memory.new_id("call"), call.name or call.type
     arguments = (call.arguments or "{}").encode("utf-8", "replace")
     if name == _PLAN:
@@ -504,7 +504,7 @@ def _output(raw: msgspec.Raw) -> str:
 
 
 def _completed(memory: RolloutMemory, item: StoredItem) -> Sequence[Event]:
-    """Read that a call has ended, as its item reports it."""
+    """Read the end of a call, as its item reports it."""
     if item.type == "CommandExecution":
         return _command_ended(memory, item)
     if item.type == "FileChange":

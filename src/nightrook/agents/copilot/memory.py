@@ -17,7 +17,7 @@ _LIMIT = "autopilot reached its limit of continuations"
 
 
 class Memory(memory.Memory):
-    """For a stream."""
+    """The state of reading a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["copilot"])
@@ -82,7 +82,7 @@ class SessionFacts(Facts):
 
 
 class SessionMemory(Memory, StoredMemory):
-    """For a stored session."""
+    """The state of reading a stored session."""
 
     facts: SessionFacts
 

@@ -257,7 +257,7 @@ def call_failure(memory: Memory, message: shapes.CallFailure, line: bytes) -> Ev
 
 
 def retry(memory: Memory, message: shapes.TurnRetry, line: bytes) -> Events:
-    """Read that a request is repeated; the text that broke off counts no more."""
+    """Read a retry of a request; the text that broke off is dropped."""
     if message.agent_id is None:
         memory.drop_partial()
     attempt = None if memory.attempt is None else memory.attempt + 1
@@ -296,7 +296,7 @@ def error(memory: Memory, message: shapes.SessionError, line: bytes) -> Events:
 
 
 def info(memory: Memory, message: shapes.Info, line: bytes) -> Events:
-    """Read what it tells its user, unless other messages report the same."""
+    """Read a message to the user, unless other messages report the same."""
     data = message.data
     if not data.message or data.info_type in _TOLD_ELSEWHERE:
         return ()
@@ -319,7 +319,7 @@ def compacted(memory: Memory, message: shapes.CompactionComplete, line: bytes) -
 
 
 def model_change(memory: Memory, message: shapes.ModelChange, line: bytes) -> Events:
-    """Read that another model answers from here on."""
+    """Read a change of the model."""
     data = message.data
     memory.model = data.new_model or memory.model
     return ModelChanged(before=data.previous_model, after=data.new_model, reason=data.cause)
@@ -358,7 +358,7 @@ def abort(memory: Memory, message: shapes.Abort, line: bytes) -> Events:
 
 
 def idle(memory: Memory, message: shapes.Idle, line: bytes) -> Events:
-    """Read that it has nothing to do: the only sign of an interrupted call (sigterm_tool)."""
+    """Read the idle state, which is the only sign of an interrupted call (sigterm_tool)."""
     if not message.data.aborted or not memory.in_turn:
         return ()
     memory.aborted = True
@@ -483,7 +483,7 @@ def _time_of(line: bytes) -> str | None:
 
 
 def begin(parts: Sequence[str]) -> SessionFacts:
-    """Know the session by its file: `<session>/events.jsonl`, in old versions `<session>.jsonl`."""
+    """Return the facts by the path: `<session>/events.jsonl`, in old versions `<session>.jsonl`."""
     return SessionFacts(session=(session_of(parts) if parts else None) or "unknown")
 
 

@@ -10,7 +10,7 @@ from nightrook.model.events import Error, Event, SessionStarted
 
 
 class Memory(memory.Memory):
-    """For a stream."""
+    """The state of reading a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["droid"])
@@ -20,7 +20,7 @@ class Memory(memory.Memory):
         self._message: str | None = None  # the last of them
 
     def enter(self, started: SessionStarted) -> list[Event]:
-        """Begin a process; what an earlier one left open is orphaned."""
+        """Start a process; items that an earlier one left open are orphaned."""
         events = self.abandon()
         self.in_turn = False
         if started.session not in self.sessions:
@@ -59,7 +59,7 @@ class SessionFacts(Facts):
 
 
 class SessionMemory(Memory, StoredMemory):
-    """For a stored session."""
+    """The state of reading a stored session."""
 
     facts: SessionFacts
     said: str | None = None

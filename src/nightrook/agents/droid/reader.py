@@ -346,7 +346,7 @@ def outcome(memory: SessionMemory, line: shapes.Outcome, raw: bytes) -> Sequence
 
 
 def begin(parts: Sequence[str]) -> SessionFacts:
-    """Know the session and what the file has by its name."""
+    """Return the facts of a file by its name: its session, and whether it has the sums."""
     name = parts[-1] if parts else ""
     session = name.removesuffix(_SUMS).removesuffix(".jsonl")
     return SessionFacts(session=session or "unknown", has_sums=name.endswith(_SUMS))

@@ -10,7 +10,7 @@ _MOST_MESSAGES = 20_000
 
 
 class Memory(memory.Memory):
-    """For a stream."""
+    """The state of reading a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["gemini"])
@@ -33,7 +33,7 @@ class SessionFacts(Facts):
 
 
 class SessionMemory(stored.SessionMemory):
-    """For a stored session, or that of a subagent."""
+    """The state of reading a stored session, or that of a subagent."""
 
     facts: SessionFacts
 

@@ -361,7 +361,7 @@ _MESSAGES: Table[Any] = {
 
 
 def begin(parts: Sequence[str]) -> SessionFacts:
-    """Know the session by its file: `<project>/chats[/<parent session>]/<name>`."""
+    """Return the facts of a session by its path: `<project>/chats[/<parent session>]/<name>`."""
     name = (parts[-1] if parts else "").rpartition(".")[0] or "unknown"
     parent = parts[-2] if len(parts) > 2 and parts[-3] == "chats" else None
     return SessionFacts(session=name, parent=parent, is_subagent=parent is not None)

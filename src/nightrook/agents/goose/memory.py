@@ -23,7 +23,7 @@ _LATE_ERROR = f'{{"type":"error","error":"{INTERRUPTED}"}}'
 
 
 class Memory(memory.Memory):
-    """For a stream."""
+    """The state of reading a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["goose"])

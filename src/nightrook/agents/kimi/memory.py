@@ -10,7 +10,7 @@ from nightrook.model.events import Event
 
 
 class Memory(memory.Memory):
-    """For a stream."""
+    """The state of reading a stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["kimi"])
@@ -38,7 +38,7 @@ class SessionFacts(Facts):
 
 
 class SessionMemory(stored.SessionMemory):
-    """For the file of an agent of a session."""
+    """The state of reading the file of an agent of a session."""
 
     facts: SessionFacts
     steps = 0

@@ -209,7 +209,7 @@ _text_decoder = msgspec.json.Decoder(str)
 
 
 def begin(parts: Sequence[str]) -> SessionFacts:
-    """Know the agent by its file: `<work folder>/<session>/agents/<agent>/wire.jsonl`."""
+    """Return the facts by the path: `<work folder>/<session>/agents/<agent>/wire.jsonl`."""
     if len(parts) >= 4 and parts[-3] == "agents":
         return SessionFacts(session=parts[-4] or "unknown", agent=parts[-2])
     name = parts[-1] if parts else ""
@@ -356,7 +356,7 @@ def turn_end(memory: SessionMemory, line: shapes.TurnEnd, raw: bytes) -> Sequenc
 
 
 def compacted(memory: SessionMemory, line: shapes.Compaction, raw: bytes) -> Events:
-    """Read that the context was summed up."""
+    """Read the replacement of the context by a summary."""
     note_time(memory, line.time)
     return ContextCompacted()
 

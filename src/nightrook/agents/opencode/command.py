@@ -111,7 +111,7 @@ def _invocation(
 
 
 def _title(task: Task) -> Sequence[str]:
-    """Have the session named after its prompt, which an empty title means.
+    """Return an empty title, which names the session after its prompt.
 
     Without a title, the agent asks a model for a name in an unreported request.
     """

@@ -26,7 +26,7 @@ _ENDINGS = {
     "content-filter": ("refused", "the provider's filter stopped the answer"),
     "error": ("api_error", "the model's stream ended with an error"),
 }
-"""For each reason why a model stopped early: the neutral reason and a message."""
+"""The neutral reason and a message for each reason why a model stopped early."""
 
 _NOT_PERMITTED = "it stopped at a tool call that was not permitted"
 
@@ -60,7 +60,7 @@ class Totals:
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream.
+    """The state of reading one stream.
 
     A call arrives with its result, and a text when it is complete, so nothing is ever left open
     but the turn. `kinds` has the kind of each of the agent's tools.
@@ -100,7 +100,7 @@ class Memory(memory.Memory):
         return True
 
     def begin_step(self, message: str | None) -> bool:
-        """Begin a step, and return whether it is a retry of the step before."""
+        """Start a step, and return whether it is a retry of the step before."""
         again = message is not None and message == self.message and self.stopped is None
         self.retries = self.retries + 1 if again else 0
         self.message = message
@@ -148,7 +148,7 @@ class Memory(memory.Memory):
 
 
 class SessionMemory(Memory, StoredMemory):
-    """For a stored session, which has several turns, each with its own end."""
+    """The state of reading a stored session, whose turns each have their own end."""
 
     def settle_turn(self) -> list[Event]:
         """Report the end of the turn that is open, as far as the session shows that it ended."""

@@ -404,7 +404,7 @@ def _bytes(value: object) -> bytes:
 
 
 def begin(parts: Sequence[str]) -> Facts:
-    """Know the session by the folder of a message: `message/<session>/<message>.json`."""
+    """Return the facts by the path of a message: `message/<session>/<message>.json`."""
     return Facts(session=parts[-2] if len(parts) > 1 else "unknown")
 
 

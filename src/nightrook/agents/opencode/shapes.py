@@ -164,7 +164,7 @@ class Prompt(_Message, tag="prompt"):
 
 
 class Timed(Shape):
-    """When a stored part was written."""
+    """The times at which a stored part was written."""
 
     timestamp: int | None = None
 

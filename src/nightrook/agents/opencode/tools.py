@@ -119,7 +119,7 @@ def report(output: str | None) -> str | None:
 
 
 def note(output: str | None) -> str | None:
-    """Why a command was stopped, as the shell tool adds it to the output."""
+    """The reason why a command was stopped, as the shell tool adds it to the output."""
     # The regular expression alone would scan every character of a long output.
     if not output or not output.rstrip().endswith(_NOTE_END):
         return None

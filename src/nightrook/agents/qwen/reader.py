@@ -56,7 +56,7 @@ _STATUSES: Mapping[str | None, Status] = {
 
 
 class Memory(stream_json.Memory):
-    """Everything that is remembered about one stream."""
+    """The state of reading one stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS["qwen"])

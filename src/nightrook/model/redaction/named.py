@@ -89,7 +89,7 @@ class _Name(NamedTuple):
     """The word that a name ends in, and which values of such a name are secret."""
 
     word: bytes
-    """In lower case; capitals are met in capitals only."""
+    """The word in lower case; in capitals, it matches only capitals."""
 
     title: bytes
     hides: Callable[[bytes], bool]

@@ -467,7 +467,7 @@ def _short(text: str | None, most: int = LONGEST_FIRST_LINE) -> str | None:
 
 
 def _why(event: TurnFinished) -> str | None:
-    """Why a turn failed: the agent's first error, else its reason."""
+    """Return the reason why a turn failed: the agent's first error, else its reason."""
     errors = (text for text in event.errors or () if text.strip())
     reason = (event.reason or "").replace("_", " ") or None
     return reason if event.reason == "interrupted" else next(errors, reason)

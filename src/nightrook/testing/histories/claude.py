@@ -16,7 +16,7 @@ VERSION = "2.1.325"
 
 
 def write(home: Path, session: StoredSession) -> None:
-    """Write the session's file, and one for each of its subagents beside it."""
+    """Write the session's file, and next to it one for each of its subagents."""
     folder = home / ".claude" / "projects" / folder_name(session.project)
     write_lines(folder / f"{session.id}.jsonl", _lines(session, session.id, None))
     for subagent in session.subagents:

@@ -197,18 +197,18 @@ def error_reported(memory: Memory, message: shapes.ErrorReported, line: bytes) -
 
 
 def model_rerouted(memory: Memory, message: shapes.ModelRerouted, line: bytes) -> Events:
-    """Read that another model is used."""
+    """Read a change of the model."""
     params = message.params
     return ModelChanged(before=params.from_model, after=params.to_model, reason=params.reason)
 
 
 def command_approval(memory: Memory, message: shapes.CommandApproval, line: bytes) -> Events:
-    """Read that a command needs approval."""
+    """Read a request to approve a command."""
     return _asked(memory, message, tools.SHELL)
 
 
 def file_approval(memory: Memory, message: shapes.FileApproval, line: bytes) -> Events:
-    """Read that a change to files needs approval."""
+    """Read a request to approve a change to files."""
     return _asked(memory, message, tools.PATCH)
 
 
@@ -251,7 +251,7 @@ def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Events:
 
 
 def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Events:
-    """Read that the conversation was summarised."""
+    """Read the replacement of the conversation by a summary."""
     return ContextCompacted()
 
 
