@@ -88,7 +88,7 @@ class Archive(NamedTuple):
 
     ledger: Ledger
     notes: tuple[str, ...] = ()
-    """Why the import is not complete, if it is not."""
+    """Reason why the import is not complete; None if it is."""
 
 
 @contextmanager

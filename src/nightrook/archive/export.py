@@ -134,7 +134,7 @@ ORDER BY c.at
 def calls(
     connection: sqlite3.Connection, wanted: DocumentFilter, redact: Callable[[str], str]
 ) -> Table:
-    """Every call that counts, once, with its tokens and what it cost."""
+    """Return a table of every call that counts, once, with its tokens and its cost."""
     return Table(CALLS, _redacted(_call_rows(connection, wanted), redact))
 
 

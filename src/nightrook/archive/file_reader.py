@@ -237,7 +237,7 @@ def note_stamp(source: Source, stamp: Stamp) -> None:
 
 
 def _hashes(fd: int, source: Source) -> tuple[bytes, bytes]:
-    """Of the first bytes, and of those around the position: a line at the end is read as well."""
+    """Hash the first bytes, and those around the position: a line at the end is read as well."""
     position = source.position
     length = min(position, _SAMPLE)
     rest = min(max(source.size - position, 0), _LONGEST_REST)

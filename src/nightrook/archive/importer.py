@@ -115,7 +115,7 @@ def import_into(
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Keep the garbage collector from searching all calls of a batch again and again for cycles."""
+    """Keep the garbage collector from searching all calls of a batch repeatedly for cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -141,7 +141,7 @@ def _histories(names: Sequence[str] | None) -> tuple[list[History], list[Problem
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Be the only process that imports; a BusyLedgerError if another one does for too long."""
+    """Lock the import; raise a BusyLedgerError if another process holds the lock for too long."""
     with Folder.made(path.parent) as folder:
         fd = folder.append(LOCK)
     try:

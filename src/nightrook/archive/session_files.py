@@ -83,7 +83,7 @@ class FoundFile(NamedTuple):
     kind: Kind
     path: str
     below: str
-    """Its path below the folder that was searched."""
+    """Path below the folder that was searched."""
 
     stamp: Stamp
 
@@ -146,12 +146,12 @@ class Search:
                     yield FoundFile(history, kind, path, relative, stamp)
 
     def files(self, folder: str) -> Iterator[tuple[str, Stamp]]:
-        """All files below a folder that a person named."""
+        """Yield all files below a folder that a person named."""
         for path, _, stamp in self._walk(folder, ""):
             yield path, stamp
 
     def _walk(self, folder: str, agent: str) -> Iterator[tuple[str, str, Stamp]]:
-        """All files below a folder: path, path below the folder, and stamp.
+        """Yield all files below a folder: path, path below the folder, and stamp.
 
         A link to a folder is followed, unless it leads to a folder above or below: no loops.
         """
@@ -206,7 +206,7 @@ def _named_folders(value: str) -> list[Path]:
 
 
 def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
-    """Of a plain file; None if it is a folder, or gone meanwhile."""
+    """Return the stamp of a plain file; None if it is a folder, or was removed meanwhile."""
     try:
         return entry.stat() if entry.is_file() else None
     except OSError:
@@ -353,7 +353,7 @@ def _history(
 
 
 def _keeping(histories: Sequence[History], kind: Kind) -> list[History]:
-    """Those of agents that keep sessions in files of a kind."""
+    """Return the histories of agents that keep sessions in files of a kind."""
     return [history for history in histories if any(p.kind == kind for p in history.places)]
 
 

@@ -68,7 +68,7 @@ class TaskRun(Protocol):
         """State of the run so far."""
 
     async def __aenter__(self) -> Self:
-        """Start it."""
+        """Start the run."""
 
     async def __aexit__(self, *_: object) -> None:
         """End it, if it runs."""

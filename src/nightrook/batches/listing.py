@@ -31,12 +31,12 @@ class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome, or `running`, `waiting` (for its turn) or `not done`."""
 
     ok: bool | None = None
-    """None until it has ended."""
+    """True if it succeeded; None until it has ended."""
 
     exit_code: int | None = None
     sentence: str = ""
     run: str | None = None
-    """Its run; of a loop, the last one."""
+    """Name of its run; for a loop, the last one."""
 
     loop: str | None = None
     spent_usd: float | None = None
@@ -57,7 +57,7 @@ class ListedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """`running`, `success`, `failed` or `interrupted`; `damaged` if it cannot be read."""
 
     created_at: float
-    """In seconds since 1970."""
+    """Start in seconds since 1970."""
 
     done: int = 0
     failed: int = 0
@@ -68,7 +68,7 @@ class ListedBatch(msgspec.Struct, frozen=True, kw_only=True):
 
     tasks: tuple[ListedTask, ...] = ()
     problem: str | None = None
-    """Why it cannot be read."""
+    """Reason why it cannot be read."""
 
 
 def list_batches(home: Path) -> list[ListedBatch]:

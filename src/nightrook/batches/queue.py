@@ -42,7 +42,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Results of its earlier runs, or its loop, that left the task undone; the latest is last."""
 
     loop: str | None = None
-    """Its loop, if that can be resumed."""
+    """Loop of the task, if it can be resumed."""
 
 
 class Queue(Protocol):
@@ -66,7 +66,7 @@ class FolderQueue:
         self._jobs: deque[Job] | None = None
 
     def tasks(self) -> list[BatchTask]:
-        """All tasks of the batch."""
+        """Return all tasks of the batch."""
         return read_tasks(self.folder.tasks(), str(self.folder.tasks_path))
 
     def remaining(self) -> Sequence[Job]:

@@ -21,7 +21,7 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True):
 
     run: RunOptions
     id: str = ""
-    """Its name in the results; by default the number of its line."""
+    """Name in the results; by default the number of its line."""
 
     until: str | None = None
     """The task is done when the whole answer is this."""

@@ -35,7 +35,7 @@ class Buildkite:
         return "+++ rook"
 
     def annotations(self, report: Report) -> list[str]:
-        """None in the log: the annotation of the build has them."""
+        """Return none for the log: the annotation of the build has them."""
         return []
 
     def save(self, report: Report) -> list[str]:

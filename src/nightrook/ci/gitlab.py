@@ -43,7 +43,7 @@ class GitLab:
         return f"rook_{os.getpid()}_{self._sections}"
 
     def annotations(self, report: Report) -> list[str]:
-        """None: failures are in the JUnit report, which merge requests show."""
+        """Return none: failures are in the JUnit report, which merge requests show."""
         return []
 
     def save(self, report: Report) -> list[str]:

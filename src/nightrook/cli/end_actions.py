@@ -55,7 +55,7 @@ class EndActions:
             _warn("interrupted while the end was reported")
 
     def _due(self, *, detached: bool) -> Iterator[Callable[[Report], None]]:
-        """All that is done with a report at the end, in this order."""
+        """Yield the actions to take with a report at the end, in this order."""
         if self.ci.is_used and not detached:
             yield self.ci.finish
         if not detached and self._is_on_desktop():

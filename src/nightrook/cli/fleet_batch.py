@@ -90,7 +90,7 @@ class TaskAttempts:
 
     @property
     def state(self) -> RunState:
-        """Its state so far."""
+        """State of the run so far."""
         return self._run.state
 
     async def __aenter__(self) -> Self:

@@ -127,7 +127,7 @@ async def _watched(
 async def _attempts(
     fleet: Fleet, job: Job, remote: RemoteOptions, repo: str | None
 ) -> AsyncIterator[FleetRun]:
-    """Each attempt of a job while it lasts: one, and more if it was returned, or lost."""
+    """Yield each attempt of a job while it lasts: more than one if it was returned, or lost."""
     await fleet.hold(job.agent, say)
     retries, send = remote.retry_lost or 0, None
     if repo is not None:

@@ -1,4 +1,4 @@
-"""`rook web --demo`: a home of its own in which scripted agents work, and one asks."""
+"""`rook web --demo`: a separate home in which scripted agents work, and one asks."""
 
 import os
 import subprocess

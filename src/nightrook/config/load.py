@@ -31,7 +31,7 @@ _SURELY_MEANT = 0.8  # less similar variables belong to other programs
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings that apply, and those that a project's file would need trust for."""
+    """Settings that apply, and those of a project's file that would need trust."""
 
     values: dict[str, Found]
     agents: dict[str, OwnAgent]

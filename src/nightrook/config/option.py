@@ -65,7 +65,7 @@ _TIME, _SHARE, _SIZE = (str(get_args(kind)[1].title) for kind in (Seconds, Share
 
 
 Loosens = Literal["always", "higher", "never"]
-"""When a value allows an agent more, lets it cost more, or shows less, than would be without it.
+"""Condition under which a value loosens: allows or costs more, or shows less, than without it.
 
 Such a value of a project's file applies only after `rook trust`.
 """
@@ -87,7 +87,7 @@ Group = Literal[
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """The properties of an option beside its type and its default.
+    """The properties of an option besides its type and its default.
 
     In a struct that derives from another one, an option that is declared again keeps what its
     type, its default and its flag do not change.
@@ -139,14 +139,14 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     type: Any
-    """Without None."""
+    """Type without None."""
 
     default: Any
     flag: Flag
 
     @property
     def variable(self) -> str:
-        """Its name in the environment, if it is a setting."""
+        """Name in the environment, if it is a setting."""
         return variable(self.name)
 
     @property

@@ -300,7 +300,7 @@ class RunOptions(PortableOptions, frozen=True, kw_only=True):
 
     @property
     def portable(self) -> PortableOptions:
-        """Those that mean the same on another machine."""
+        """The options that mean the same on another machine."""
         names = PortableOptions.__struct_fields__
         return PortableOptions(**{name: getattr(self, name) for name in names})
 
@@ -721,7 +721,7 @@ def with_run(struct: type[_Struct], fields: Mapping[str, Any]) -> _Struct:
 
 
 def flat(value: msgspec.Struct, run: RunOptions, always: Iterable[str]) -> dict[str, Any]:
-    """All fields of a struct and of its `run` in one object.
+    """Combine the fields of a struct and of its `run` in one object.
 
     Fields of `run` that are not in `always` are left out if they have their default.
     """

@@ -128,4 +128,4 @@ SETTINGS: Mapping[str, Option] = MappingProxyType(
         if row.flag.setting
     }
 )
-"""All settings by name."""
+"""Settings by name."""

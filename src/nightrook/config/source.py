@@ -27,7 +27,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     value: Any
     raw: Any
-    """As it was written."""
+    """Value as it was written."""
 
     place: str
     """The file and the line, or the variable."""

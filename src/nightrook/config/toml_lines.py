@@ -39,7 +39,7 @@ class _Scan:
         self.at = 0
 
     def document(self) -> Iterator[tuple[Path, int]]:
-        """Every key of the text, with its position."""
+        """Yield every key of the text, with its position."""
         table: Path = ()
         while not self._ends():
             start = self.at

@@ -55,7 +55,7 @@ def paths(folder: Path) -> list[Path]:
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Each entry, with the path of the file that it is for."""
+    """Yield each entry, with the path of the file that it is for."""
     try:
         found = sorted(folder.iterdir())
     except OSError:

@@ -24,7 +24,7 @@ class RunningTask(NamedTuple):
 
     id: str
     name: str | None
-    """Its run or loop, once it has one."""
+    """Name of its run or loop, once it has one."""
 
     since: float
     spent: Money

@@ -16,7 +16,7 @@ _NUMBERS = re.compile(r"[0-9]{1,3}(?:[ ,]+[0-9]{1,3})*")
 
 
 def chosen(question: Question, text: str) -> str | None:
-    """The answer that was typed, by number or as text; None if there is no such number.
+    """Return the answer that was typed, by number or as text; None if there is no such number.
 
     Nothing typed is the answer "".
     """

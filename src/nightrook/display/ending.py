@@ -69,7 +69,7 @@ class Step(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Both on one line."""
+        """The label and the command on one line."""
         return self.label + self.command
 
 

@@ -75,7 +75,7 @@ DETAILS: frozenset[type] = frozenset(
 
 
 class Line(NamedTuple):
-    """A line without its prefix: a head that may have a colour, the rest, and what is beside it.
+    """A line without its prefix: a head that may have a colour, the rest, and the right side.
 
     None of it is safe to print: `safe_line` is for the one who prints.
     """
@@ -326,7 +326,7 @@ class EndedCall(NamedTuple):
         return numbers.changed_in_all([(each.added, each.removed) for each in self.changes])
 
     def took(self, shortest: float) -> str:
-        """Its duration; empty if that is unknown or shorter than so many seconds."""
+        """Return the duration; empty if that is unknown or shorter than so many seconds."""
         return took(self.call, self.at, shortest=shortest) or ""
 
 
@@ -428,7 +428,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that it was started in."""
 
     began: float | None = None
-    """When it was started; without it, the first record counts."""
+    """Start of the run; without it, the first record counts."""
 
     reports_starts: bool = True
     """True if the agent reports calls when they begin, not only when they have ended."""

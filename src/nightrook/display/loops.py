@@ -160,7 +160,7 @@ def _waiting(event: Waiting, _: LoopPlan, paint: Paint) -> Iterator[str]:
 
 
 def waiting(until: float, left_s: float, reason: str, paint: Paint) -> str:
-    """When a wait ends, and why the loop waits."""
+    """Describe a wait: its end, and its reason."""
     at = time.strftime("%H:%M", time.localtime(until))
     return f"{paint('note', f'waits until {at} (in {duration(left_s)})')}: {_reason(reason)}"
 
@@ -188,7 +188,7 @@ _RENDERERS: Mapping[type, Callable[[Any, LoopPlan, Paint], Iterator[str]]] = {
 
 
 def goal(plan: LoopPlan) -> str:
-    """When the loop is done."""
+    """Describe the goal: the conditions under which the loop is done."""
     parts = []
     if plan.goal.until is not None:
         answer = one_line(plan.goal.until, _LONGEST_COMMAND)
@@ -202,7 +202,7 @@ def goal(plan: LoopPlan) -> str:
 
 
 def ceilings(most: Ceilings) -> str:
-    """All ceilings of a loop."""
+    """Describe the ceilings of a loop."""
     limits = Limits(
         time=duration(most.time_s),
         cost=f"${most.cost_usd:g}",
@@ -248,7 +248,7 @@ def check_status(attempt: Attempt) -> tuple[str, str]:
 
 
 def worktree(path: str, branch: str) -> str:
-    """The worktree of a loop that works in one of its own."""
+    """Describe a loop's own worktree."""
     return f"in the worktree {safe_line(path)} · branch {branch}"
 
 
@@ -284,7 +284,7 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> str:
-        """Its status in a word or two."""
+        """Status in a word or two."""
         if self.is_running:
             return "running"
         end = self.state.end if self.state else None
@@ -302,7 +302,7 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rows(self) -> list[Row]:
-        """Its runs as rows under `head`."""
+        """Runs of the loop, as rows under `head`."""
         rows = [row(attempt) for attempt in self.state.attempts] if self.state else []
         rows += [self._current_row(self.current)] if self.current else []
         return [self._with_columns(each) for each in rows]
@@ -314,7 +314,7 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(cell for name, cell in pairs if has_checks or name != "CHECK")
 
     def activity(self, paint: Paint) -> str:
-        """Its current step, and how to watch or stop it; or its end."""
+        """Describe its current step, with how to watch or stop it; or its end."""
         assert self.state is not None
         if self.state.end is not None and not self.is_running:
             return ending(self.state.end, self.state.reason, paint)

@@ -51,7 +51,7 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float | None = None
     command: str | None = None
     progress: str | None = None
-    """Of a run that is running: how long it has run, and what it has cost."""
+    """Duration and cost so far of a run that is running."""
 
 
 class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -412,4 +412,4 @@ _FIELDS: Mapping[ItemKind, Mapping[str, str]] = {
     "unknown": {"name": "title"},
     "unreadable": {"reason": "name", "preview": "title"},
 }
-"""For each kind the fields of its event, and which field of the item they are."""
+"""Fields of each kind's event, and the fields of the item that hold them."""

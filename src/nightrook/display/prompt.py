@@ -130,7 +130,7 @@ class PromptRows:
         return width(f"{words}  {visible(tool)} · 100/100") > self._head_room
 
     def own(self, words: str) -> list[str]:
-        """Our own words beside the agent's."""
+        """Return rook's own words, set apart from the agent's."""
         return [self._indent + self._paint("aside", row) for row in rows(words, self.room)]
 
     def line(self, words: str) -> str:
@@ -143,7 +143,7 @@ class PromptRows:
         return [self._indent + first, *(f"{self._indent}  {row}" for row in more)]
 
     def cut(self, labelled: list[str], most: int) -> list[str]:
-        """So many of these rows; the last one shows that there are more."""
+        """Return at most so many of these rows; the last one shows that there are more."""
         shown = labelled[:most]  # guards: label-bounded
         if shown and len(shown) < len(labelled):
             shown[-1] = fit(f"{shown[-1]} …", len(self._indent) + self.room)
@@ -242,7 +242,7 @@ class _Sheet(NamedTuple):
     """The rows of what is decided: a command, a change, a plan."""
 
     remarks: list[str]
-    """The rows beside it, as many as fit."""
+    """The rows next to it, as many as fit."""
 
     hidden: list[str]
     """The rows, whole, of what the remarks or the keys show only in part."""

@@ -76,7 +76,7 @@ def subagent_titles(items: Iterable[Item]) -> dict[str, str]:
 
 
 def _parts(accounts: list[tuple[str, Account]]) -> str:
-    """Each part with its cost, the dearest first."""
+    """List the parts with their cost, the most expensive first."""
     ordered = sorted(accounts, key=lambda part: (-part[1].nano, -part[1].tokens.total))
     return _joined([f"{safe_line(cut(name, _LONGEST_TITLE))} {_cost(a)}" for name, a in ordered])
 

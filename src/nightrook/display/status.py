@@ -52,7 +52,7 @@ def status_line(
 
 
 def _since(shot: Snapshot) -> float | None:
-    """When the current activity started; a retry reports itself how long it waits."""
+    """Return the start of the current activity; a retry itself reports how long it waits."""
     return None if shot.activity == "retrying" else shot.since
 
 

@@ -35,7 +35,7 @@ _SIGNS = {"+": "added", "−": "removed"}
 
 
 class _Row(NamedTuple):
-    """A row of a line: what has the line's colour, the rest, and what is beside it."""
+    """A row of a line: the part in the line's colour, the rest, and the right side."""
 
     head: str
     rest: str
@@ -87,7 +87,7 @@ class Layout:
             yield " " * indent + self._painted(row, line.role, path, indent)
 
     def _rows(self, head: str, rest: str, right: str, room: int) -> list["_Row"]:
-        """The rows of a line that is too long; a short right side stays beside the first."""
+        """Return the rows of a line that is too long; a short right side stays on the first."""
         # guards: row-redacted
         text = self._redact(head + rest)  # before a break can split a secret
         blank = len(text) - len(text.lstrip())

@@ -88,7 +88,7 @@ def last_line(row: Row) -> str:
 
 
 def what_it_does(row: Row, now: float) -> str:
-    """For how long a session or a run does what it does now, and what that is."""
+    """Describe the current activity of a session or a run, and how long it has lasted."""
     shot = row.snapshot
     words = activity(shot, row.project)
     since = shot.since

@@ -122,7 +122,7 @@ class Claimed(Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 End = Literal["ran", "refused", "returned"]
-"""It ran, the worker's own configuration refuses it, or the worker leaves before it started it."""
+"""End of a job: it ran, the worker refuses it by its configuration, or left before starting it."""
 
 
 class Ended(Message, frozen=True, kw_only=True, omit_defaults=True):

@@ -38,7 +38,7 @@ class Mirror:
     def __init__(self, folder: RunFolder, largest: int | None = None) -> None:
         self.folder = folder
         self.problem: str | None = None
-        """Why a chunk was refused."""
+        """Reason why a chunk was refused."""
         self.missing: dict[ShippedLog, int] = {}
         """The position in each log from which bytes are missing, although later ones came."""
         self._left = (largest or DEFAULT_LARGEST) + _SLACK

@@ -27,7 +27,7 @@ class ServerError(NightrookError):
 
 
 def find_server() -> str:
-    """Return the path of nats-server: beside this Python, where pip puts it, or on PATH."""
+    """Return the path of nats-server: next to this Python, where pip puts it, or on PATH."""
     beside = str(Path(sys.executable).parent)
     program = shutil.which(_PROGRAM, path=beside) or _packaged() or shutil.which(_PROGRAM)
     if program is None:

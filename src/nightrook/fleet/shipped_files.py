@@ -15,7 +15,7 @@ FILES: dict[ShippedLog, str] = {
     "files": file_names.RESULT_FILES,
     "arrivals": file_names.ARRIVALS,
 }
-"""In the order in which they are sent: times after the bytes that they are about."""
+"""Logs in the order in which they are sent: times after the bytes that they are about."""
 
 GROWING: tuple[ShippedLog, ...] = ("stdin", "stdout", "stderr", "questions", "arrivals")
-"""Those that grow during a run, and are only appended to."""
+"""Logs that grow during a run, and are only appended to."""

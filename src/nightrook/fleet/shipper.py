@@ -90,7 +90,7 @@ class Shipper:
         return sum(size - self.positions.get(log, 0) for log, size in self.sizes().items())
 
     def sizes(self) -> dict[ShippedLog, int]:
-        """Measure each log."""
+        """Return the size of each log."""
         found = {}
         for log in FILES:
             if (fd := self._file(log)) is not None:

@@ -26,7 +26,7 @@ STREAMS = {
     BLOBS: ("blob.>",),
     BUDGETS_STREAM: (f"$KV.{BUDGETS}.>",),
 }
-"""Each stream and the subjects that it keeps."""
+"""Subjects that each stream keeps."""
 
 ANY = "any"
 """The label of a job that any worker may run."""
@@ -52,7 +52,7 @@ OFFSET = "Rook-Offset"
 """The header with the position of a chunk in its log."""
 
 WHOLE_WORKER = "_"
-"""In place of a run: an order to the worker itself."""
+"""Stands for the run in an order to the worker itself."""
 
 _LOGS = frozenset(get_args(ShippedLog))
 _MOMENTS = frozenset(get_args(Moment))
@@ -97,7 +97,7 @@ def job(label: str, agent: str, run: str, attempt: int) -> str:
 
 
 def jobs_of(label: str, agent: str) -> str:
-    """All jobs for one agent on workers with one label."""
+    """Return the subject of all jobs for one agent on workers with one label."""
     return f"job.{token(label)}.{token(agent)}.>"
 
 
@@ -112,22 +112,22 @@ def log(worker: str, run: str, attempt: int, name: str) -> str:
 
 
 def logs_of_worker(worker: str) -> str:
-    """All that a worker publishes about its runs."""
+    """Return the subject of all that a worker publishes about its runs."""
     return f"ev.{token(worker)}.>"
 
 
 def events_of(run: str, attempt: int) -> str:
-    """All that any worker publishes about an attempt."""
+    """Return the subject of all that any worker publishes about an attempt."""
     return f"ev.*.{token(run)}.{attempt:d}.>"
 
 
 def events_of_worker(worker: str, run: str, attempt: int) -> str:
-    """All that one worker publishes about an attempt."""
+    """Return the subject of all that one worker publishes about an attempt."""
     return f"ev.{token(worker)}.{token(run)}.{attempt:d}.>"
 
 
 def claims_of(run: str) -> str:
-    """Every report of any worker that it has started the run."""
+    """Return the subject of the reports of any worker that it has started the run."""
     return f"ev.*.{token(run)}.*.claimed"
 
 
@@ -155,7 +155,7 @@ def order(worker: str, run: str) -> str:
 
 
 def orders_of_worker(worker: str) -> str:
-    """All orders to one worker."""
+    """Return the subject of all orders to one worker."""
     return f"order.{token(worker)}.>"
 
 

@@ -40,7 +40,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     pending: PendingRun
     options: RunOptions
-    """With the prompt of this iteration and what is left to spend."""
+    """Options with the prompt of this iteration and the limits that are left."""
 
 
 class Effects(Protocol):

@@ -173,7 +173,7 @@ def _zone_named(name: str | None, local: tzinfo) -> tzinfo:
 
 
 def _latest(wall: datetime, zone: tzinfo) -> float:
-    """When a clock shows this time; if it does so twice, the later one: never early."""
+    """Return when a clock shows this time; if it does so twice, the later one: never early."""
     return max(wall.replace(tzinfo=zone, fold=fold).timestamp() for fold in (0, 1))
 
 
@@ -201,7 +201,7 @@ class SystemZone(tzinfo):
 
 
 def _system_moment(wall: datetime) -> float:
-    """When a clock shows this time; if it does so twice, the one that `fold` selects."""
+    """Return when a clock shows this time; if it does so twice, the one that `fold` selects."""
     parts = (wall.year, wall.month, wall.day, wall.hour, wall.minute, wall.second, 0, 0)
     moments = sorted(time.mktime((*parts, summer)) for summer in (0, 1, -1))
     fitting = [m for m in moments if time.localtime(m)[3:5] == (wall.hour, wall.minute)] or moments

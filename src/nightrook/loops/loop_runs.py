@@ -120,7 +120,7 @@ class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):
     iteration: int
     started_at: float
     ended_at: float | None
-    """When the agent ended; its checks run then, unless the loop was killed."""
+    """Time at which the agent ended; its checks run then, unless the loop was killed."""
 
     spent_usd: float | None
     cost_source: Source

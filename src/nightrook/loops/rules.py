@@ -87,7 +87,7 @@ def _interrupted(moment: Moment) -> Decision | None:
 
 
 def _not_committed(moment: Moment) -> Decision | None:
-    """Nothing more is done where the work cannot be kept."""
+    """Rule: stop where the work cannot be kept."""
     problem = moment.last.problem
     return None if problem is UNSET else moment.finish("not_started", problem)
 
@@ -221,7 +221,7 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("no_progress", _no_progress),
     *retries.LAST,
 )
-"""In this order: completion comes before the ceilings, so that the last iteration counts."""
+"""Rules in order: completion comes before the ceilings, so that the last iteration counts."""
 
 _BEFORE: tuple[tuple[str, Rule], ...] = (("ceilings", _ceilings),)
 
@@ -267,7 +267,7 @@ _WORDS: Limits[Callable[[float, float], tuple[str, str]]] = Limits(
     tokens=lambda most, higher: (count(int(most), "token"), f"--max-tokens {higher:.0f}"),
     turns=lambda most, higher: (count(int(most), "turn"), f"--max-turns {higher:.0f}"),
 )
-"""Each ceiling in words, and the option that sets a higher one."""
+"""Words for each ceiling, and the option that sets a higher one."""
 
 
 def reached_ceilings(

@@ -56,7 +56,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Number of files the agent reported as changed."""
 
     resets_at: float | None = None
-    """When the provider's limit ends, from a field or from the agent's final error."""
+    """End of the provider's limit, from a field or from the agent's final error."""
 
     reset_from_field: bool = msgspec.field(default=False, name="reset_is_told")
     """True if `resets_at` comes from a field of the stream, not from a text."""
@@ -104,10 +104,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     change: Change | None = None
     commit: str | None = None
     problem: str | msgspec.UnsetType = msgspec.UNSET
-    """Why its changes could not be committed."""
+    """Reason why its changes could not be committed."""
 
     why: str = ""
-    """Why the loop continued or ended after it."""
+    """Reason why the loop continued or ended after it."""
 
     @property
     def checks_pass(self) -> bool:
@@ -175,7 +175,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds between its interruptions and resumptions, in all."""
 
     saved_at: float | msgspec.UnsetType = msgspec.UNSET
-    """When this state was saved, by the loop's own clock."""
+    """Time at which this state was saved, by the loop's own clock."""
 
     def elapsed_s(self, now: float) -> float:
         """The seconds that it has been running, waits included, until its end or until now."""

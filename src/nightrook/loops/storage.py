@@ -61,7 +61,7 @@ def last_moment(folder: LoopFolder, state: LoopState, *, is_running: bool) -> fl
 
 
 def newest_first(home: Path) -> list[LoopFolder]:
-    """All loops, the newest first; those that cannot be read or were never started come last."""
+    """Return all loops, the newest first; unreadable and never started ones come last."""
     return sorted(LOOP_FOLDERS.all(home), key=_started_at, reverse=True)
 
 

@@ -39,7 +39,7 @@ def run_command(command: str, report: Report) -> CommandEnd:
 
 
 def environment(report: Report) -> dict[str, str]:
-    """The variables that the command finds in its environment, beside ours."""
+    """Return the variables of the command's environment, in addition to ours."""
     took = report.duration_s
     return {
         **variables(report),

@@ -10,5 +10,5 @@ def title(report: Report) -> str:
 
 
 def body(report: Report) -> str:
-    """Its duration, cost and other figures."""
+    """Return the duration, the cost and other figures of a report."""
     return " · ".join(facts(report)) or "no details"

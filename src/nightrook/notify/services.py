@@ -1,4 +1,4 @@
-"""Sends a message to the user's services with apprise, an extra, in a process of its own."""
+"""Sends a message to the user's services with apprise, an extra, in a separate process."""
 
 import asyncio
 import os

@@ -20,7 +20,7 @@ class GuardedEnd(NamedTuple):
     """The end of a command under guard."""
 
     exit_code: int | None
-    """None if it was ended, or its guard was killed."""
+    """Exit code; None if it was ended, or its guard was killed."""
 
     timed_out: bool
     output: bytes

@@ -17,7 +17,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """A program on this machine."""
 
     path: str | None
-    """Its path; None if it is not there."""
+    """Path of the program; None if it is missing."""
 
     version: str | None = None
     problem: str | None = None

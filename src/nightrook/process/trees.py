@@ -54,12 +54,12 @@ def roomy_pipe() -> tuple[int, int]:
 
 
 def descendants(*roots: int) -> list[int]:
-    """All living processes below some, by their parents; zombies are not living."""
+    """Return all living processes below some, by their parents; zombies are not living."""
     return below(system.stats(), *roots)
 
 
 def marked(marker: str) -> list[int]:
-    """All living processes of ours whose environment carries a run's marker."""
+    """Return all living processes of ours whose environment carries a run's marker."""
     return system.marked(_variable(marker))
 
 

@@ -57,7 +57,7 @@ class HeldInput:
         self._push()
 
     def close(self) -> None:
-        """Close it now."""
+        """Close the agent's stdin now."""
         self._ending = True
         self._waiting.clear()
         self._let_go()

@@ -151,7 +151,7 @@ def with_state(row: Row, state: "RunState | None") -> Row:
 
 
 def _sum(counts: Iterable[TokenCounts]) -> TokenCounts:
-    """All tokens together; a kind that none of them reports stays unknown."""
+    """Add all tokens; a kind that none of them reports stays unknown."""
     sums: dict[str, int] = {}
     for each in counts:
         for kind in TokenCounts.__struct_fields__:

@@ -240,7 +240,7 @@ class SpoolReader:
 
     @property
     def position(self) -> int:
-        """Its position in the log."""
+        """Position in the log."""
         return 0 if self._tail is None else self._tail.position
 
     def read(self) -> list[Piece]:

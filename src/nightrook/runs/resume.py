@@ -25,7 +25,7 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run with a session to resume; what its folder does not contain is None."""
 
     run: str | None
-    """Its name; None if rook did not record it, and only its agent knows the session."""
+    """Name of the run; None if rook did not record it, and only its agent knows the session."""
 
     session: str
     agent: str | None
@@ -38,7 +38,7 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """The command that ran, if it is not the agent's own and how to call it was not recorded."""
 
     worktree: str | None = None
-    """The folder that it worked in, if that is in a git worktree of its own and still exists."""
+    """Folder that it worked in, if that is in its own git worktree and still exists."""
 
     total: Usage | None = None
     """Usage of the session, as its agent counts it."""

@@ -100,7 +100,7 @@ class Run(RunResult):
         """State and events of the run, for displays."""
         self.state = self.feed.state
         self.silence = Silence()
-        """For how long the agent has written nothing."""
+        """Seconds since the agent last wrote something."""
         self._stdin = stdin
         self._piped: PipedInput | None = None
         self._folder: RunFolder | None = None
@@ -201,7 +201,7 @@ class Run(RunResult):
             raise
 
     def __aiter__(self) -> AsyncIterator[Record]:
-        """Every record from the first on, however slow the reader is: it reads the log."""
+        """Yield every record from the first on, however slow the reader is: it reads the log."""
         return self.feed.since(0)
 
     def live(self, buffer: int = 256) -> LiveRecords:
@@ -240,7 +240,7 @@ class Run(RunResult):
             self._supervisor.kill()
 
     def stdout(self) -> bytes:
-        """Every byte that the agent has written so far."""
+        """Return every byte that the agent has written so far."""
         return b"".join(data for data, _ in pieces(self.folder.path))
 
     async def _follow(self, supervisor: Supervisor) -> None:
@@ -326,7 +326,7 @@ def _info(
 
 
 def _recorder_timeout(timeout_s: float | None, dialogue: Dialogue | None) -> float | None:
-    """When the recorder stops the agent: later, if a message can interrupt it first."""
+    """Return when the recorder stops the agent: later, if a message can interrupt it first."""
     return timeout_s if timeout_s is None or dialogue is None else timeout_s + 2 * INTERRUPT_S
 
 

@@ -111,7 +111,7 @@ def _program(
 
 
 def _with_program(agent: Agent, options: RunOptions) -> RunOptions:
-    """The options of an agent without a program of its own: its arguments are the command."""
+    """Return the options of an agent without its own program: its arguments are the command."""
     if agent.programs or options.program is not None:
         return options
     if not options.args:

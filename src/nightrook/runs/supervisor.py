@@ -44,7 +44,7 @@ class Supervisor:
         agent: Agent | None = None,
     ) -> None:
         self.stop_reason: StopReason | None = None
-        """Why the agent was asked to stop."""
+        """Reason why the agent was asked to stop."""
         self._stopped_by: str | None = None
         self._suspicion: Suspicion | None = None
         self._silence = silence

@@ -92,7 +92,7 @@ class BatchFolder(ProcessFolder):
 
     @property
     def created_at(self) -> float:
-        """When it was made, in seconds since 1970; 0 if it is damaged."""
+        """Time of creation, in seconds since 1970; 0 if it is damaged."""
         try:
             return self.tasks_path.lstat().st_mtime
         except OSError:
@@ -132,7 +132,7 @@ class BatchFolder(ProcessFolder):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that runs this batch; a BatchBusyError if another one does."""
+        """Lock this batch for running it; raise a BatchBusyError if another process runs it."""
         with self._files.lock() as acquired:
             if not acquired:
                 raise BatchBusyError(self.name)

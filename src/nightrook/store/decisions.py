@@ -43,7 +43,7 @@ def keep(folder: RunFolder, decided: Decided) -> None:
 
 
 def read(folder: RunFolder) -> dict[str, Decided]:
-    """All decisions, by the ids of their questions; damaged lines are left out."""
+    """Return all decisions, by the ids of their questions; damaged lines are left out."""
     with folder.opened() as files:
         data = files.read(DECISIONS) or b""
     found: dict[str, Decided] = {}

@@ -241,7 +241,7 @@ def is_locked(folder: Folder, name: str) -> bool:
 
 
 def last_changes(folder: Folder) -> dict[str, float]:
-    """When each folder in a folder last changed, by their names; links are left out."""
+    """Return the last change of each folder in a folder, by name; links are left out."""
     changes: dict[str, float] = {}
     with explained(folder.path), os.scandir(folder._fd) as entries:
         for entry in entries:
@@ -343,7 +343,7 @@ def remove_leftovers(folder: Folder) -> None:
 
 
 def _written(folder: int, path: Path, data: bytes) -> AbstractContextManager[str]:
-    """A file beside the path that has the data, on disk; it is gone afterwards."""
+    """A temporary file next to the path, with the data on disk; it is gone afterwards."""
     return _filled(folder, path, (data,))
 
 

@@ -42,7 +42,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Literal["run", "loop", "batch", "session"] = "run"
     name: str
-    """Of a session, its id."""
+    """Id of a session."""
 
     agent: str | None = None
     called: str | None = None
@@ -52,12 +52,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome, or `running`; a run can be `damaged` or `not kept`, a loop `cut off`."""
 
     started_at: float | None = None
-    """In seconds since 1970, as `ended_at`."""
+    """Start in seconds since 1970; `ended_at` likewise."""
 
     ended_at: float | None = None
     seconds: float | None = None
     cost_usd: float | None = None
-    """As its agent reports it: of a resumed session, maybe with what earlier runs spent."""
+    """Cost as the agent reports it: for a resumed session, maybe including earlier runs."""
 
     spent_usd: float | None = None
     """Cost, so far if it is running."""
@@ -125,7 +125,7 @@ class Stored(NamedTuple):
 
     @property
     def changed(self) -> float:
-        """When the folder or a file in it last changed, in seconds since 1970."""
+        """Last change of the folder or a file in it, in seconds since 1970."""
         return max(stat.st_mtime for stat in _stats(self.path, deep=False))
 
     @property
@@ -207,16 +207,16 @@ class ReadRun(NamedTuple):
     folder: RunFolder
     info: RunInfo | None
     problem: NightrookError | None = None
-    """Why `run.json` could not be read."""
+    """Reason why `run.json` could not be read."""
 
     @property
     def started_at(self) -> float:
-        """When it started; unknown counts as before all others."""
+        """Start of the run; an unknown one counts as before all others."""
         return -math.inf if self.info is None else self.info.started_at
 
 
 class NewestFirst:
-    """All runs, the newest first; those without a start time come last."""
+    """The runs of a home, the newest first; those without a start time come last."""
 
     def __init__(self, home: str | PathLike[str], *, only_unfinished: bool = False) -> None:
         """`only_unfinished` leaves out the runs that have a verdict."""
@@ -341,7 +341,7 @@ _decode_start = msgspec.json.Decoder(_Start).decode
 
 
 def _started_at(folders: Folder, name: str) -> float:
-    """When a run started, by a quick look; the folder is read if that does not show it."""
+    """Return the start of a run by a quick look; read the folder if that does not show it."""
     try:
         return _decode_start(glance(folders, f"{name}/{INFO}")).started_at
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

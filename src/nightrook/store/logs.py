@@ -75,7 +75,7 @@ class LogFile(Protocol):
         """Read at most so many bytes at an offset; nothing at its end."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the file."""
 
 
 class _RawLog:

@@ -41,7 +41,7 @@ class Codec(Generic[_Value]):
 
 @dataclass(frozen=True)
 class LoopFolders(Generic[_Plan, _State, _Event]):
-    """All loop folders of a home. What they hold is made of types that live above the store."""
+    """The loop folders of a home. They hold values whose types live above the store."""
 
     plan: Codec[_Plan]
     state: Codec[_State]
@@ -60,7 +60,7 @@ class LoopFolders(Generic[_Plan, _State, _Event]):
         return LoopFolder(path, self)
 
     def all(self, home: str | PathLike[str]) -> "list[LoopFolder[_Plan, _State, _Event]]":
-        """All loops, in no particular order."""
+        """Return all loops, in no particular order."""
         return [self.at(path) for path in LOOPS.paths(home)]
 
 
@@ -129,7 +129,7 @@ class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that runs this loop; a LoopBusyError if another one does."""
+        """Lock this loop for running it; raise a LoopBusyError if another process runs it."""
         with self._files.lock() as acquired:
             if not acquired:
                 raise LoopBusyError(self.name)

@@ -175,7 +175,7 @@ def _file_size(path: Path) -> int:
 
 
 def pin(run: Path) -> None:
-    """Have a run left as it is, until it is unpinned."""
+    """Protect a run from compression and removal until it is unpinned."""
     with Folder.kept(run) as folder, keeping_times(folder):
         folder.create(PINNED, b"")
 

@@ -140,7 +140,7 @@ class RunFolder:
             return folder.size(OUTPUT) is not None
 
     def arrivals(self) -> Iterator[Arrival]:
-        """When which bytes arrived; damaged lines are left out."""
+        """Yield the arrival times of the bytes; damaged lines are left out."""
         return read_arrivals(_chunks(self.path / ARRIVALS))
 
     @contextmanager

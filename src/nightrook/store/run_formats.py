@@ -47,7 +47,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The first words of the command, which call the agent; its arguments follow."""
 
     command: list[str]
-    """As a person would type it, with the prompt."""
+    """Command as a person would type it, with the prompt."""
 
     argv: list[str] | None = None
     """Command line that was started; None if it is `command`."""
@@ -90,7 +90,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     runner_pid: int | None = None
     runner_ticks: int | None = None
-    """When the runner started, in system ticks, to distinguish processes with the same pid."""
+    """Start of the runner in system ticks, to distinguish processes with the same pid."""
 
     recorder_pid: int | None = None
     recorder_ticks: int | None = None
@@ -143,7 +143,7 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Processes of the agent that could not be ended."""
 
     complaint: str | None = None
-    """Why the program could not be started."""
+    """Reason why the program could not be started."""
 
     missing_program: str | None = None
     """The program that is not installed."""

@@ -1,1 +1,1 @@
-"""Whatever happened, as one object: logs read by position, decoded, folded, and followed."""
+"""The story of a run or session as one object: logs read by position, decoded, folded, followed."""

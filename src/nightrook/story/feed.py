@@ -147,7 +147,7 @@ class Feed:
         return self._recent.bytes_since(min(reader.seq for reader in self._readers))
 
     def since(self, seq: int = 0) -> AsyncIterator[Record]:
-        """All records from this number on, as they come, up to the end of the run."""
+        """Yield all records from this number on, as they come, up to the end of the run."""
         return self._records(seq)
 
     def live(self, buffer: int = 256) -> "LiveRecords":
@@ -289,7 +289,7 @@ class StoredFeed(Feed):
         self._open_records = open_records
 
     def since(self, seq: int = 0) -> AsyncIterator[Record]:
-        """All records from this number on; each is folded when its first reader gets to it."""
+        """Yield all records from this number on; fold each when its first reader gets to it."""
         return self._stored_records(seq)
 
     def lines(self, stream: Stream, start: int = 0) -> AsyncIterator[str]:
@@ -299,7 +299,7 @@ class StoredFeed(Feed):
         return super().lines(stream, start)
 
     async def ended(self) -> None:
-        """Fold everything."""
+        """Fold all records."""
         async for _ in self.since(self.state.records):
             pass
 

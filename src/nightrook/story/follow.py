@@ -181,11 +181,11 @@ class RunFollower:
         self.is_complete = False
         """True if everything was read: nothing more will come."""
         self.problem: Exception | None = None
-        """Why it could not be read further; the next wake-up tries again."""
+        """Reason why it could not be read further; the next wake-up tries again."""
         self.is_pushed = False
         """True if the writer of its folder is in this process and wakes it: no timer must."""
         self.arrived_at: float | None = None
-        """When its last bytes arrived."""
+        """Time at which its last bytes arrived."""
         self._on_change = on_change
         self._logs = LogFollower(
             self.folder, {"stdout": self._take, "stderr": lambda _: story.feed.ring()}
@@ -297,7 +297,7 @@ class RunFollower:
             self._on_change()
 
     def _step(self) -> bool:
-        """Read the next pieces, and what the folder shows beside them; False if that was all."""
+        """Read the next pieces, and the folder's other files; False if that was all."""
         if self._may_have_ended and self.verdict is None:
             self._may_have_ended = False
             verdict = self.folder.verdict()

@@ -65,7 +65,7 @@ class Story:
         self.called = called or (info.called if info else None)
         """Name of the agent in the user's settings; None if it goes by its own name."""
         self.problem: UnknownAgentError | None = None
-        """Why its stream is not decoded: only another version knows the agent."""
+        """Reason why its stream is not decoded: only another version knows the agent."""
         self._name = name
         self._cwd = cwd
         self._bodies = bodies

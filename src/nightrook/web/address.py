@@ -66,13 +66,13 @@ class AddressBook:
                 return None
 
     def write(self, address: Address) -> None:
-        """Keep an address."""
+        """Store an address."""
         with Folder.made(self._folder) as folder:
             folder.replace(self._file, msgspec.json.encode(address))
 
     @contextmanager
     def lock(self) -> Iterator[bool]:
-        """Be the only server of the home while the block lasts; False if there is another."""
+        """Lock the address as the only server of the home; False if there is another."""
         with Folder.made(self._folder) as folder, folder.lock(f"{self._file}.lock") as acquired:
             yield acquired
 

@@ -21,7 +21,7 @@ from nightrook.web.shown_runs import ShownRun, ShownRuns
 
 @dataclass
 class AppState:
-    """One server."""
+    """State of one server."""
 
     home: Path
     read_only: bool = False
@@ -53,15 +53,15 @@ class AppState:
         return len(NewestFirst(self.home, only_unfinished=True)) > 0
 
     def hidden(self, value: Any) -> bytes:
-        """Encode without secrets."""
+        """Encode a value without secrets."""
         return self.redactor.data(encoded(value))  # guards: served-redacted
 
     def reply(self, value: Any, status: int = 200) -> Response:
-        """Answer without secrets."""
+        """Answer with a value without secrets."""
         return json_reply(self.hidden(value), status)
 
     async def close(self) -> None:
-        """End everything."""
+        """End everything that runs in the background."""
         self.indexing.close()
         await self.live_runs.close()
         self.runs.close()

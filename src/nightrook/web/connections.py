@@ -52,5 +52,5 @@ class OneWrite(asyncio.Transport):
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Receive again."""
+        """Resume receiving."""
         self._transport.resume_reading()

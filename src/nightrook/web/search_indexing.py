@@ -36,7 +36,7 @@ class Indexing:
         self._thread.start()
 
     def close(self) -> None:
-        """Index no more."""
+        """Stop indexing."""
         self._is_over = True
 
     def _fill(self) -> None:

@@ -26,7 +26,7 @@ OnChange = Callable[["ShownRun"], None]
 
 _MOST_RUNS = 64
 _MOST_ITEMS = 500_000
-"""Of all runs that are kept although they have ended; an item needs some 200 bytes."""
+"""Most items of all ended runs kept in memory; an item needs some 200 bytes."""
 
 
 class ShownRun(RunFollower):

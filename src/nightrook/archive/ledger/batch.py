@@ -30,15 +30,15 @@ class Batch:
 
     def __init__(self) -> None:
         self.calls: dict[str, AgentCalls] = {}
-        """By agent."""
+        """Calls by agent."""
         self.sessions: dict[tuple[str, str], MergedSession] = {}
-        """By agent and id."""
+        """Sessions by agent and id."""
         self.limits: dict[tuple[str, str, str], Limit] = {}
         """The latest of each agent, window and plan."""
         self.sources: dict[str, Source] = {}
-        """By path."""
+        """Sources by path."""
         self.runs: dict[str, RunFigures] = {}
-        """By name."""
+        """Figures of runs by name."""
         self.carried: list[KeyedCall] = []
         """Calls of another ledger."""
         self.size = 0
@@ -96,13 +96,13 @@ class PlainCalls:
     def __init__(self, path: str, calls: Calls) -> None:
         self.path = path
         self.calls = calls
-        """Each of them once."""
+        """The calls of the group, each once."""
         self._by_id: dict[str, CallRow] = {}
         self._taken: set[str] = set()
 
     @property
     def rows(self) -> Sequence[CallRow]:
-        """All but those that were taken out."""
+        """Rows of all calls but those that were taken out."""
         rows, taken = self.calls.rows, self._taken
         return [row for row in rows if row[0] not in taken] if taken else rows
 
@@ -245,7 +245,7 @@ def _is_credible(row: CallRow) -> bool:
 
 
 def _calls_like(line: Call) -> Calls:
-    """No calls yet, but what a plain one has in common with others."""
+    """Return an empty group with the fields that a plain call shares with others."""
     return Calls(
         session=line.session,
         model=line.model or "",

@@ -78,11 +78,11 @@ class LedgerError(NightrookError):
 
 
 class Ledger:
-    """All calls of all agents, each counted once."""
+    """The ledger: all calls of all agents, each counted once."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, prices: Prices) -> None:
         self.connection = connection
-        """For queries; only batches write."""
+        """Connection for queries; only batches write."""
         self.path = path
         self._prices = prices
         self._kept_prices = KeptPrices(connection, prices)
@@ -139,7 +139,7 @@ class Ledger:
         )
 
     def sources(self) -> dict[str, Source]:
-        """All files that were read, by their paths."""
+        """Return all files that were read, by their paths."""
         return read_sources(self.connection)
 
     def stamps(self) -> dict[str, tuple[int, int, int]]:

@@ -35,7 +35,7 @@ def write_limits(
 
 
 def read_limits(connection: sqlite3.Connection) -> dict[tuple[str, str, str], Limit]:
-    """All limits, by agent, window and plan."""
+    """Return all limits, by agent, window and plan."""
     query = "SELECT agent, window, plan, at, used, resets_at FROM limits"
     return {
         (agent, window, plan): Limit(
@@ -54,18 +54,18 @@ class ReportedLimit(msgspec.Struct, frozen=True, kw_only=True):
 
     agent: str
     window: str
-    """Its name, as `five_hour` or `weekly`."""
+    """Name of the window, such as `five_hour` or `weekly`."""
 
     plan: str | None
     at: float
-    """When it was reported, in seconds since 1970."""
+    """Time of the report, in seconds since 1970."""
 
     used: float | None
-    """From 0 to 1, now: 0 if the window has ended since."""
+    """Current share used, from 0 to 1: 0 if the window has ended since."""
 
     left: float | None
     resets_at: float | None
-    """When the window ends; None if it has ended, or that is not reported."""
+    """End of the window; None if it has ended, or that is not reported."""
 
 
 def reported_limits(

@@ -270,7 +270,7 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a database up to date, each migration in a transaction of its own.
+    """Bring a database up to date, each migration in its own transaction.
 
     The connection must not begin transactions by itself.
     """

@@ -21,10 +21,10 @@ _FACTS = (*_FIRST, *_LAST)
 _NEVER = 0  # the time of a fact without one: any other is preferred
 
 Fact = tuple[int, str]
-"""When it was reported, and what."""
+"""Time at which a fact was reported, and its value."""
 
 SessionKey = tuple[str, str]
-"""Its agent and its id there."""
+"""Agent of a session and its id there."""
 
 _times = msgspec.json.Decoder(dict[str, int | None]).decode
 _encode = msgspec.json.Encoder().encode
@@ -158,7 +158,7 @@ class SessionTable:
 
 
 def read_sessions(connection: sqlite3.Connection) -> Iterator[tuple[SessionKey, MergedSession]]:
-    """All sessions with what is known about them."""
+    """Yield all sessions with their facts."""
     query = f"SELECT agent, session, {', '.join(_FACTS)}, facts_at FROM sessions"
     for agent, session, *facts in connection.execute(query):
         yield (agent, session), MergedSession.of(tuple(facts))

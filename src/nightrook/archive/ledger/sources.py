@@ -19,7 +19,7 @@ class Source(msgspec.Struct, kw_only=True):
     path: str
     kind: Kind = "lines"
     id: int | None = None
-    """None until the ledger has it."""
+    """Id in the ledger; None until it is stored there."""
 
     inode: int = 0
     size: int = 0
@@ -56,7 +56,7 @@ def write_sources(connection: sqlite3.Connection, sources: Iterable[Source]) -> 
 
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, Source]:
-    """All sources by their paths."""
+    """Return all sources by their paths."""
     fields = ("id", *SOURCE_COLUMNS)
     rows = connection.execute(f"SELECT {', '.join(fields)} FROM sources")
     found = (Source(**dict(zip(fields, row, strict=True))) for row in rows)

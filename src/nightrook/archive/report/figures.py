@@ -16,14 +16,14 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     """Input that the cache did not serve or store."""
 
     output: int = 0
-    """All output, reasoning included."""
+    """Output tokens, including reasoning."""
 
     cache_read: int = 0
     cache_write: int = 0
 
     @property
     def total(self) -> int:
-        """All tokens."""
+        """Total of tokens."""
         return self.input + self.output + self.cache_read + self.cache_write
 
 
@@ -38,7 +38,7 @@ class Dollars(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> float:
-        """Both sources together."""
+        """Sum of reported and estimated cost."""
         return self.native + self.estimated
 
 

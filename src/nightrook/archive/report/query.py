@@ -268,7 +268,7 @@ def _filter(connection: sqlite3.Connection, query: CostQuery) -> str:
 
 
 def names_of(connection: sqlite3.Connection, kind: Key) -> dict[int, str]:
-    """All models, or all projects, that calls have, by their ids."""
+    """Return all models, or all projects, that calls have, by their ids."""
     rows = connection.execute(
         f"SELECT id, text FROM names WHERE id IN (SELECT DISTINCT {kind} FROM sums)"
     )

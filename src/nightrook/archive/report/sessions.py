@@ -34,14 +34,14 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     agent: str
     started_at: float | None = None
-    """In seconds since 1970, as `ended_at`."""
+    """Start in seconds since 1970; `ended_at` likewise."""
 
     ended_at: float | None = None
     project: str | None = None
     branch: str | None = None
     title: str | None = None
     model: str | None = None
-    """The last one."""
+    """The last model it used."""
 
     size: int | None = None
     """Bytes of its files; None if its agent keeps all sessions in one store."""

@@ -18,7 +18,7 @@ from nightrook.store.filters import Filter
 
 DocumentKind = Literal["prompt", "answer", "thinking", "command", "path", "output"]
 KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
-"""All kinds; the database has their places in this order."""
+"""Kinds of documents; the database stores their places in this order."""
 
 _LONGEST = 16_000
 _LONGEST_BEGIN = 4_000  # of an output

@@ -150,7 +150,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[Folder]:
-    """Be the only process that makes or deletes the index: its log must not go to another one."""
+    """Lock the index for making or deleting it: its log must not go to another one."""
     # guards: one-indexer
     with Folder.made(path.parent) as folder, folder.lock(_OPENING, waits=True):
         yield folder
@@ -206,7 +206,7 @@ class Placed(NamedTuple):
 
 
 _FACTS = struct.Struct("<BHBIBIIH")
-"""Of a document: kind, tool, status, time after the block's, offset in two parts, start, size.
+"""Facts of a document: kind, tool, status, time in its block, offset in two parts, start, size.
 
 All have the same size, so that those of one document are read without those of the others.
 """

@@ -31,7 +31,7 @@ class RawCopy(NamedTuple):
 
     path: str
     below: str
-    """Its path in the folder of its agent."""
+    """Path in the folder of its agent."""
 
 
 def check_copies_can_be_made() -> None:
@@ -93,11 +93,11 @@ class KeptCopy(NamedTuple):
     path: Path
     size: int
     at: float
-    """When it was made, in seconds since 1970."""
+    """Time of the copy, in seconds since 1970."""
 
 
 def kept_copies(home: Path) -> list[KeptCopy]:
-    """All copies, the newest first; links are not followed."""
+    """Return all copies, the newest first; links are not followed."""
     top = home / FOLDER
     found: list[KeptCopy] = []
     for place, _, names in os.walk(top) if not top.is_symlink() else ():  # guards: copies-no-link
@@ -110,6 +110,6 @@ def kept_copies(home: Path) -> list[KeptCopy]:
 
 
 def remove_copies(copies: list[KeptCopy]) -> None:
-    """Remove copies; one that is gone already is no error."""
+    """Remove copies; a missing one isn't an error."""
     for copy in copies:
         copy.path.unlink(missing_ok=True)

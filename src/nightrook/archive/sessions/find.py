@@ -20,7 +20,7 @@ _MOST_SUBAGENTS = 1000
 
 
 class UnknownSessionError(NightrookError):
-    """No stored session has that id, or several begin like it."""
+    """No stored session has that id, or several ids begin with it."""
 
 
 class SessionName(NamedTuple):

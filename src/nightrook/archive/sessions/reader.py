@@ -89,7 +89,7 @@ class _Bytes:
         return self._data[offset : offset + size]
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 class FileBytes(NamedTuple):
@@ -100,7 +100,7 @@ class FileBytes(NamedTuple):
     task: str | None
 
     def chunks(self) -> Iterator[bytes]:
-        """All bytes."""
+        """Yield all bytes in pieces."""
         position = 0
         while chunk := self.content.read_at(position, _CHUNK):
             position += len(chunk)

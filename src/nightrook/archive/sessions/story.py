@@ -48,13 +48,13 @@ def session_story(session: StoredSession) -> Story:
 
 
 class _NoText:
-    """A session has no text beside its records."""
+    """Text of a session: none besides its records."""
 
     def read(self) -> list[Piece]:
         return []
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 def _no_text(_: Stream) -> ByteReader:
@@ -78,7 +78,7 @@ class SessionLog:
         return next(self._batches, None)
 
     def end(self) -> list[Record]:
-        """No more records: the last of them end the session."""
+        """Return no records: the last of them end the session."""
         return []
 
     def close(self) -> None:

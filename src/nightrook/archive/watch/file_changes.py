@@ -160,7 +160,7 @@ class FileChanges:
         self.polled_because: dict[str, int] = {}
         """Number of polled folders, by the reason for polling."""
         self.problems: dict[str, str] = {}
-        """Why a folder cannot be read, by its path."""
+        """Reason why a folder cannot be read, by its path."""
         self._watch = watch
         self._silent = silent or FileSystems().silent
         self._polled = PolledFolders(clock)

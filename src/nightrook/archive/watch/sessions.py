@@ -29,7 +29,7 @@ class WatchedSession:
         self.agent = agent
         self.id = id
         self.changed_at = 0.0
-        """When it was last written to, in seconds since 1970."""
+        """Time of the last write, in seconds since 1970."""
         self._readings: dict[str | None, Reading] = {}  # by the task whose events they have
         self._tasks: dict[int, str | None] = {}  # the task of a reading, by its identity
         self._calls: dict[str, str] = {}  # in which a task happens
@@ -83,7 +83,7 @@ class WatchedSession:
 
 
 def _tokens(states: Iterable[RunState]) -> TokenCounts:
-    """All tokens of a session and its subagents; None if none were reported."""
+    """Return all tokens of a session and its subagents; None if none were reported."""
     known = [state.token_counts for state in states if state.ledger.has_usage]
     if not known:
         return TokenCounts()

@@ -26,14 +26,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None
     snapshot: Snapshot
     tokens: TokenCounts
-    """All tokens, those of subagents included."""
+    """Total of tokens, including those of subagents."""
 
     cost: Money
     turn_began: float | None
-    """When the last turn began."""
+    """Start of the last turn."""
 
     changed_at: float
-    """When it was last written to, in seconds since 1970."""
+    """Time of the last write, in seconds since 1970."""
 
     is_answered: bool = False
     """True if the agent's last message is text and calls nothing."""

@@ -159,7 +159,7 @@ class WatchView(AbstractContextManager["WatchView"]):
         self._screen.status("\n".join(table))
 
     def say(self, message: str) -> None:
-        """Write a line of rook's own: beside a pipe's lines, above the table."""
+        """Write a line of rook itself: among a pipe's lines, or above the table."""
         if self._screen is not None:
             self._screen.put([f"[rook] {fit(message, self._columns() - 8)}"])
         else:
@@ -243,7 +243,7 @@ class JsonWatchView(AbstractContextManager["JsonWatchView"]):
         self._waiting = _Waiting()
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is left to write."""
+        """Do nothing: every line is written already."""
 
     def show(self, updates: Iterable[Update]) -> None:
         """Write what is new."""
@@ -259,7 +259,7 @@ class JsonWatchView(AbstractContextManager["JsonWatchView"]):
                 del self._rows[row.kind, row.name]
 
     def draw(self) -> None:
-        """Write which sessions and runs have begun to wait for a person."""
+        """Write which sessions and runs now wait for a person."""
         for row in self._waiting.new(self._rows.values()):
             self._put(row)
 

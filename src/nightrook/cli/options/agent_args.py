@@ -69,7 +69,7 @@ def _sorted(params: Sequence[click.Parameter], words: Sequence[str]) -> tuple[li
 def _roles(
     known: Mapping[str, click.Option], words: Sequence[str]
 ) -> Iterator[tuple[str, Literal["ours", "theirs", "free"]]]:
-    """Each word: one of our options or its value, an option that rook lacks, or neither."""
+    """Yield each word with its kind: our option or its value, one that rook lacks, or neither."""
     is_value = False
     for word in words:
         name = word.partition("=")[0] if word.startswith("--") else word[:2]

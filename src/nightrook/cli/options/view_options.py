@@ -28,7 +28,7 @@ def check_view(view: ViewOptions, *, detach: bool = False) -> None:
 
 
 def hold_messages(view: ViewOptions) -> None:
-    """With --quiet, hold back what goes to stderr: it is shown only if the command fails.
+    """Hold back stderr with --quiet: it is shown only if the command fails.
 
     `print_end` decides that, and an error of rook's own.
     """

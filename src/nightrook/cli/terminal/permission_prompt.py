@@ -18,7 +18,7 @@ from nightrook.model.redaction.redactor import Redactor
 
 
 class Settlement(Protocol):
-    """Settles a request, which somebody else may settle at the same time."""
+    """Settles a request, which another process may settle at the same time."""
 
     def closing(self, seq: int | None) -> ClosedQuestion | None:
         """The end of a request, by the number of its record; None if it is open."""
@@ -28,7 +28,7 @@ class Settlement(Protocol):
 
 
 class _Alone:
-    """Settles a request that nobody else can settle."""
+    """Settles a request that only this terminal can settle."""
 
     def closing(self, _: int | None) -> ClosedQuestion | None:
         return None
@@ -65,7 +65,7 @@ class TerminalAsker:
         self._one = asyncio.Lock()
 
     async def __call__(self, ask: Ask) -> Decision:
-        """Ask, and return the decision; if it is no longer needed, say why."""
+        """Ask, and return the decision; if it is no longer needed, show the reason."""
         prompt = Prompt(  # guards: prompt-redacted
             self._agent,
             _redacted(ask),

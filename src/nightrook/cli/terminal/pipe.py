@@ -86,7 +86,7 @@ async def _pass_on(chunks: AsyncIterator[bytes], view: View) -> None:
 
 @contextmanager
 def _signals(piped: PipedRun, view: View, passing: "asyncio.Task[None] | None") -> Iterator[None]:
-    """After the first Ctrl-C wait for the agent, which got it too; after the second, leave."""
+    """Wait for the agent after the first Ctrl-C, which it got too; leave after the second."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in _HANDLED}
 

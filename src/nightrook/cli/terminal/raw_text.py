@@ -45,7 +45,7 @@ class RawOutput:
             self._out.flush()
 
     def close(self) -> None:
-        """Write what waits."""
+        """Write the text that is held back."""
         if self._partial:
             self.write(b"\n")
 

@@ -56,7 +56,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """A few words each: what it changed, how it ended, how long it took."""
 
     at: float | None = None
-    """In seconds after the first step."""
+    """Seconds after the first step."""
 
     blocks: tuple[Block, ...] = ()
     depth: int = 0

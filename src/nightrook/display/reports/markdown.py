@@ -43,7 +43,7 @@ def markdown(report: Report) -> str:
 
 
 def facts(report: Report) -> list[str]:
-    """Its duration and cost, each in a few words."""
+    """Return the duration and the cost, each in a few words."""
     found = [] if report.duration_s is None else [duration(report.duration_s)]
     if report.turns:
         found.append(count(report.turns, "turn"))

@@ -58,7 +58,7 @@ class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> Money:
-        """Its cost, and how certain that is."""
+        """Cost, and how certain it is."""
         return Money(self.spent_usd, self.cost_source)
 
 
@@ -110,7 +110,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> Money:
-        """Its cost, and how certain that is."""
+        """Cost, and how certain it is."""
         return Money(self.spent_usd, self.cost_source, self.cost_at_least)
 
 

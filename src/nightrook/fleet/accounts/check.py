@@ -12,7 +12,7 @@ from nightrook.process.systems.this_system import system
 from nightrook.store.home import space_problem
 
 OLDEST_SERVER = (2, 11)
-"""Of nats-server: it answers requests for several messages."""
+"""Oldest version of nats-server that answers requests for several messages."""
 
 _CLOCK_NOT_SYNCHRONIZED = 5  # TIME_ERROR of adjtimex
 _TIMEX_BYTES = 512  # more than any system's struct timex

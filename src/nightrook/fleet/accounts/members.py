@@ -24,7 +24,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):
-    """All members, by their public keys; their seeds are elsewhere."""
+    """The members of a fleet, by their public keys; their seeds are elsewhere."""
 
     host: str
     """The address at which the server listens."""

@@ -43,11 +43,11 @@ class BeatWatch:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Start to listen."""
+        """Start listening."""
         self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._ticks())]
 
     async def close(self) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         await end_tasks(self._tasks)
 
     def take(self, worker: str, beat: Beat) -> None:

@@ -73,7 +73,7 @@ class JobPlace(Enum):
     """The place of a job."""
 
     WAITING = "waiting"
-    """In the queue: no worker has got it."""
+    """The job is in the queue: no worker has taken it."""
 
     PASSED = "passed"
     """A worker has got it, and has not claimed it yet."""

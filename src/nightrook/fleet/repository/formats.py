@@ -1,4 +1,4 @@
-"""Descriptions of a repository on its way: sent with a job, and kept beside a run."""
+"""Descriptions of a repository on its way: sent with a job, and kept with a run."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ FORMAT = 1
 
 
 class Shipment(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts that a worker needs beside the bundle; part of a job."""
+    """The facts that a worker needs besides the bundle; part of a job."""
 
     format: int = FORMAT
     base: str
@@ -65,7 +65,7 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of a run on a worker, ready to be sent back."""
 
     bundle: str | None = None
-    """None if it changed nothing that git has."""
+    """Bundle of its changes; None if it changed nothing that git has."""
 
     files: str | None = None
     """An archive of other files; None if there are none."""

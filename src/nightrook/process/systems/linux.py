@@ -79,7 +79,7 @@ class Tree:
         return not is_available() and is_group(self._leader)
 
     def remember(self) -> None:
-        """Nothing needs to be remembered: no process can leave the tree."""
+        """Do nothing: no process can leave the tree."""
 
 
 def is_available() -> bool:
@@ -160,7 +160,7 @@ def environment(pid: int) -> bytes | None:
 
 
 def marked(variable: bytes) -> list[int]:
-    """All living processes of ours that have a variable in their environment."""
+    """Return all living processes of ours that have a variable in their environment."""
     found: list[int] = []
     unclear = [pid for pid in pids() if pid != os.getpid()]
     until = time.monotonic() + _EXEC_S

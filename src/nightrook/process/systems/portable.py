@@ -82,7 +82,7 @@ class Tree:
 
 
 def marked(variable: bytes) -> list[int]:
-    """All living processes of ours that have a variable in their environment.
+    """Return all living processes of ours that have a variable in their environment.
 
     Those in the sessions of such processes are among them: macOS hides the environments of its
     own programs, such as /bin/sh.
@@ -95,7 +95,7 @@ def marked(variable: bytes) -> list[int]:
 def _with_sessions(
     found: set[int], sessions: set[int], processes: dict[int, ProcessInfo]
 ) -> tuple[set[int], set[int]]:
-    """Some processes and all in their sessions or below them; those sessions, without our own."""
+    """Return processes with all below them or in their sessions, and those sessions but ours."""
     session_of = {pid: _session(pid) for pid, info in processes.items() if info.is_alive}
     while True:
         # guards: macos-own-session
@@ -260,12 +260,12 @@ def _uid(xucred: bytes) -> int:
 def holders(
     _local: tuple[str, int], _remote: tuple[str, int], _likely: Iterable[int] = ()
 ) -> list[int]:
-    """No processes: systems that have no /proc do not say who holds a connection."""
+    """Return no processes: systems without /proc do not show who holds a connection."""
     return []
 
 
 def short_path(_folder: int, _name: str) -> str | None:
-    """None: a socket is reached by its own path here, which must be short enough."""
+    """Return None: a socket is reached by its own path here, which must be short enough."""
     return None
 
 
@@ -280,17 +280,17 @@ def is_same_start(one: int, other: int) -> bool:
 
 
 def adopted(_since: int) -> list[tuple[int, list[bytes]]]:
-    """None: orphans do not become our children here."""
+    """Return no processes: orphans do not become our children here."""
     return []
 
 
 def become_subreaper() -> bool:
-    """Only Linux can make orphaned descendants our children."""
+    """Return False: only Linux can make orphaned descendants our children."""
     return False
 
 
 def hide_memory() -> bool:
-    """False: only Linux lets a process decide it; elsewhere a debugger needs rights of its own."""
+    """Return False: only Linux has this setting; elsewhere a debugger needs special rights."""
     return False
 
 
@@ -315,16 +315,16 @@ def _end_of(pid: int) -> Any:
 
 
 def enlarge_pipe(_writing: int) -> None:
-    """Only Linux lets the size of a pipe be set."""
+    """Do nothing: only Linux lets the size of a pipe be set."""
 
 
 def raise_oom_score() -> int | None:
-    """Only Linux lets us say what to end first for lack of memory."""
+    """Return None: only Linux lets a process be the first to end for lack of memory."""
     return None
 
 
 def lower_oom_score(_score: int | None) -> None:
-    """Only Linux lets us say what to end first for lack of memory."""
+    """Do nothing: only Linux lets a process be the first to end for lack of memory."""
 
 
 def open_files() -> list[int]:

@@ -58,7 +58,7 @@ class Peer:
 
 
 def below(processes: Iterable[tuple[int, ProcessInfo]], *roots: int) -> list[int]:
-    """All living processes below some, by their parents."""
+    """Return all living processes below some, by their parents."""
     children: dict[int, list[int]] = {}
     living: set[int] = set()
     for pid, found in processes:

@@ -1,4 +1,4 @@
-"""For viewers: the open questions of runs of other processes, and how to decide them."""
+"""Client of viewers: the open questions of runs of other processes, and decisions on them."""
 
 import asyncio
 import socket
@@ -78,7 +78,7 @@ def is_asking(folder: RunFolder) -> bool:
 
 
 async def open_questions(folder: RunFolder) -> tuple[OpenQuestion, ...]:
-    """The questions of a run that nobody has decided yet."""
+    """Return the questions of a run that are still open."""
     match await _ask(folder, ListRequest()):
         case Listed(questions=questions):
             return questions

@@ -16,9 +16,9 @@ class OtherProcesses:
     def __init__(self) -> None:
         self.questions = Questions()
         self.waited_for = False
-        """True if a question that nobody can answer here waits for them, although none attends."""
+        """True if a question that can't be answered here waits for them, although none attends."""
         self.problem: str | None = None
-        """Why they cannot answer, if they cannot."""
+        """Reason why they cannot answer; None if they can."""
         self._home = Path()
         self._server: AnswerServer | None = None
 
@@ -48,7 +48,7 @@ class OtherProcesses:
             await self._server.close()
 
     def are_there(self) -> bool:
-        """True if a question that nobody can answer here waits for them."""
+        """True if a question that can't be answered here waits for them."""
         return self._server is not None and (self.waited_for or is_attended(self._home))
 
     def closing(self, seq: int | None) -> ClosedQuestion | None:

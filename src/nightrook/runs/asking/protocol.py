@@ -43,7 +43,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", omit_d
 
 
 class Listed(Response, frozen=True, kw_only=True, tag="listed"):
-    """All questions that are open now."""
+    """The questions that are open now."""
 
     questions: tuple[OpenQuestion, ...] = ()
 
@@ -69,7 +69,7 @@ class Decided(Response, frozen=True, kw_only=True, tag="decided"):
 
 
 class Refused(Response, frozen=True, kw_only=True, tag="refused"):
-    """Nothing was done; `reason` is a sentence."""
+    """Refusal of a request; `reason` is a sentence."""
 
     reason: str
 

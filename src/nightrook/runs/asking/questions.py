@@ -61,7 +61,7 @@ class Questions:
 
     @contextmanager
     def watched(self) -> Iterator[Watcher]:
-        """Every change while the block lasts, after all that is open now."""
+        """Yield a queue of every change while the block lasts, after the questions open now."""
         watcher: Watcher = asyncio.Queue()
         watcher.put_nowait(Listed(questions=self.open))
         self._watchers.add(watcher)

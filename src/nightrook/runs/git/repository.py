@@ -52,7 +52,7 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """A repository with its real paths; git is told them, so that no file can lead it elsewhere."""
+    """A repository with its real paths; git gets them, so that no file can lead it elsewhere."""
 
     top: str
     git_dir: str
@@ -215,7 +215,7 @@ def _is_env_file(name: str) -> bool:
 
 
 def _touched(path: str) -> float:
-    """When a file was last changed; of a removed one, when the folder above it was."""
+    """Return the last change of a file; of a removed one, that of the folder above it."""
     while True:
         try:
             return os.lstat(path).st_ctime  # unlike st_mtime, no program can set it back

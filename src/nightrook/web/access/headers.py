@@ -27,7 +27,7 @@ PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), usb=()"),
     (b"cache-control", b"no-cache"),  # a new version of rook has new files
 )
-"""In every answer that is a file of the page."""
+"""Headers of every answer that is a file of the page."""
 
 DATA_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -35,4 +35,4 @@ DATA_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),  # a browser keeps no copy on disk
 )
-"""In every answer that is data: never shown as a page, so that few headers are enough."""
+"""Headers of every answer that is data: never shown as a page, so that few are enough."""

@@ -22,7 +22,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Values allowed in the header `Host`: names or addresses with their port."""
 
     proxies: frozenset[str] = frozenset()
-    """Those of them that stand for a proxy, which may speak HTTPS although the server does not."""
+    """Hosts that stand for a proxy, which may speak HTTPS although the server does not."""
 
     scheme: str = "http"
     read_only: bool = False
@@ -34,7 +34,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(NamedTuple):
-    """Why a request is refused, with the way out."""
+    """Reason to refuse a request, with its remedy."""
 
     status: int
     sentence: str

@@ -1,1 +1,1 @@
-"""Follows the runs that are alive, and tells browsers what has changed."""
+"""Follows the runs that are alive, and notifies browsers of changes."""

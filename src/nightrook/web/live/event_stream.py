@@ -1,4 +1,4 @@
-"""The event stream of `GET /api/bell`: tells each browser what has changed, and holds no data."""
+"""The event stream of `GET /api/bell`: notifies each browser of changes, and holds no data."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -81,7 +81,7 @@ class EventStream:
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """Listen no longer."""
+        """Remove a listener."""
         self._listeners.discard(listener)
 
     def note(self, shown: ShownRun) -> None:

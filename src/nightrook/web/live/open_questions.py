@@ -32,7 +32,7 @@ class OpenQuestions:
 
     @property
     def waiting(self) -> list[Waiting]:
-        """All that are open, the oldest first."""
+        """Return all open questions, the oldest first."""
         found = [
             Waiting(run, question)
             for run, questions in self._open.items()
