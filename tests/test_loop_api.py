@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 import nightrook
 from nightrook.config.options import LoopOptions
-from nightrook.loops.plan import Ceilings, Goal, OnLimit, plan_of
+from nightrook.loops.ceilings import Ceilings
+from nightrook.loops.plan import Goal, OnLimit, plan_of
 from tests.loops.playing import install
 
 COMMAND_LINE_ONLY = {"stdin_mode", "resume", "format", "quiet", "detach"}

@@ -19,8 +19,8 @@ LOCAL = (
     "process/systems/",  # who is at the other end of a connection
     "runs/asking/",  # sockets in the file system, which no other machine reaches
     "web/address.py",  # listens, on 127.0.0.1 unless the user names another address
-    "web/serve.py",
-    "web/server.py",
+    "web/home_server.py",
+    "web/uvicorn_server.py",
 )
 """What uses sockets, and connects to no other machine."""
 FLEET = "fleet/"

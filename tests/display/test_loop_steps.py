@@ -3,8 +3,9 @@
 import pytest
 
 from nightrook.display import loops
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.events import Decision, IterationFinished
-from nightrook.loops.plan import Ceilings, Goal, make_plan
+from nightrook.loops.plan import Goal, make_plan
 
 PLAN = make_plan(
     agent="claude",

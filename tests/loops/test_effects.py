@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.events import (
     AgentThinking,
@@ -22,7 +23,7 @@ from nightrook.loops.events import (
     Waiting,
 )
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
+from nightrook.loops.plan import Goal, LoopPlan, OnLimit, Patience
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError

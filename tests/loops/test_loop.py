@@ -20,9 +20,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.effects import RunRequest
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
+from nightrook.loops.plan import Goal, LoopPlan, OnLimit, make_plan
 from nightrook.loops.state import LoopState, PendingRun, Report
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.events import (

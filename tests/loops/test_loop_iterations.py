@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.effects import Emit, RunRequest
 from nightrook.loops.events import IterationFinished, LoopEvent
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan, make_plan
+from nightrook.loops.plan import Goal, LoopPlan, make_plan
 from nightrook.loops.state import Check, Report
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError

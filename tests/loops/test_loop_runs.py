@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import nightrook
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.loop_runs import report
-from nightrook.loops.plan import Ceilings, Goal
+from nightrook.loops.plan import Goal
 from nightrook.loops.start import new_loop
 from nightrook.loops.state import Report
 from nightrook.loops.storage import LOOP_FOLDERS

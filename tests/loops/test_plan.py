@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan, dump_plan, load_plan, make_plan
+from nightrook.loops.ceilings import Ceilings
+from nightrook.loops.plan import Goal, LoopPlan, dump_plan, load_plan, make_plan
 
 # As written before a plan had its options in one value.
 EARLIER: dict[str, Any] = {

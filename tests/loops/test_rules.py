@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
+from nightrook.loops.ceilings import Ceilings
+from nightrook.loops.plan import Goal, LoopPlan, OnLimit, make_plan
 from nightrook.loops.rules import after_run, before_run
 from nightrook.loops.state import Attempt, Change, Check, LoopState, Moment, Report
 

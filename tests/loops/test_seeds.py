@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nightrook
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.events import (
     AGENT_EVENTS,
     AgentThinking,
@@ -20,7 +21,7 @@ from nightrook.loops.events import (
     ToolStarted,
     agent_events,
 )
-from nightrook.loops.plan import Ceilings, Goal
+from nightrook.loops.plan import Goal
 from nightrook.loops.start import new_loop
 from nightrook.store.list import find_run
 from tests.loops.playing import calls, install, plan, play

@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 import nightrook
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.events import (
     ToolStarted,
     Waiting,
 )
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, OnLimit
+from nightrook.loops.plan import Goal, OnLimit
 from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.runs.limits import UnheldBudgetError

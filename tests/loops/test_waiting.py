@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.events import LoopEvent, Resumed, Waiting
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, make_plan
+from nightrook.loops.plan import Goal, make_plan
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.loops.waiting import SteadyClock
 from nightrook.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted

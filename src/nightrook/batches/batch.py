@@ -13,8 +13,9 @@ from nightrook.asyncio_tasks import task_group
 from nightrook.batches.queue import Job, Queue, loop_result
 from nightrook.batches.tasks import BatchTask
 from nightrook.config.options import RunOptions
+from nightrook.loops.ceilings import Ceilings
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan
+from nightrook.loops.plan import Goal, LoopPlan
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.model.answer import final_text
 from nightrook.model.durations import elapsed_s

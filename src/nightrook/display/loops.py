@@ -13,6 +13,7 @@ import msgspec
 
 from nightrook.display.console import style_of
 from nightrook.display.numbers import changed_lines, price, total_cost
+from nightrook.loops.ceilings import Ceilings, reached_ceilings
 from nightrook.loops.events import (
     CANNOT_EXECUTE,
     NOT_FOUND,
@@ -27,8 +28,7 @@ from nightrook.loops.events import (
     Waiting,
 )
 from nightrook.loops.loop_runs import CurrentRun, current_run
-from nightrook.loops.plan import Ceilings, LoopPlan
-from nightrook.loops.rules import reached_ceilings
+from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import Attempt, Check, LoopState
 from nightrook.loops.storage import LoopFolder, last_moment
 from nightrook.model.durations import duration, elapsed_s
@@ -405,7 +405,11 @@ def resume_hints(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
     if state.can_resume:
         yield command
     elif state.end in ("ceiling", "unverified"):
-        reached = reached_ceilings(plan.ceilings, state, state.elapsed_s(state.started_at))
+        reached = reached_ceilings(
+            plan.ceilings,
+            iterations=state.iterations,
+            used=state.used(state.elapsed_s(state.started_at)),
+        )
         yield " ".join([command, *(ceiling.higher for ceiling in reached)])
 
 

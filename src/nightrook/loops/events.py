@@ -5,10 +5,9 @@ from typing import Literal
 
 import msgspec
 
-from nightrook.loops.plan import Ceilings
+from nightrook.loops.ceilings import CeilingName, Ceilings
 from nightrook.model import events
 from nightrook.model.ledger import Source
-from nightrook.model.limits import LimitKind
 from nightrook.model.status import LoopEnd, Outcome
 from nightrook.model.text import cut
 
@@ -17,8 +16,6 @@ CANNOT_EXECUTE, NOT_FOUND = 126, 127
 
 CheckStop = Literal["timed_out", "interrupted"]
 """The reason why a check was ended before its result was known."""
-
-CeilingName = Literal["iterations", LimitKind]
 
 Step = Literal["finish", "continue", "wait", "switch"]
 

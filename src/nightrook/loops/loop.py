@@ -32,6 +32,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from nightrook.config.options import RunOptions
+from nightrook.loops.ceilings import LEAST
 from nightrook.loops.commit_message import commit_message
 from nightrook.loops.effects import Effects, RunRequest
 from nightrook.loops.events import (
@@ -61,7 +62,7 @@ from nightrook.loops.state import (
 from nightrook.loops.storage import LoopFolder
 from nightrook.loops.waiting import wait_until
 from nightrook.model.errors import NightrookError
-from nightrook.model.limits import UNLIMITED, Limits, left, lowest
+from nightrook.model.limits import UNLIMITED, left, lowest
 from nightrook.model.safe import safe_line
 from nightrook.model.sentences import interrupted_by
 from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
@@ -116,9 +117,6 @@ class Progress:
         while (event := await self._unread.get()) is not None:
             yield event
 
-
-_LEAST: Limits[float] = Limits(time=1.0, cost=0.0, tokens=1, turns=1)
-"""Least limits of a run, whatever is left of the ceilings: only money can be used up."""
 
 _LONGEST_OUTPUT = 2000
 _UNCHECKED = frozenset({"interrupted", "not_started"})
@@ -246,9 +244,9 @@ class Iterations:
 
     def _request(self, pending: PendingRun) -> RunRequest:
         ceilings, state = self._plan.ceilings, self._progress.state
-        limits = left(ceilings.limits, state.used(self._progress.elapsed_s), least=_LEAST)
+        limits = left(ceilings.limits, state.used(self._progress.elapsed_s), least=LEAST)
         if (iteration_s := self._plan.iteration_s) is not None:
-            limits = lowest(limits, replace(UNLIMITED, time=max(_LEAST.time, iteration_s)))
+            limits = lowest(limits, replace(UNLIMITED, time=max(LEAST.time, iteration_s)))
         prompt = prompt_for(
             self._plan,
             self._effects.prompt(),

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nightrook.config.options import FeedMode, LoopOptions, OnStuck, RunOptions, flat, with_run
-from nightrook.model.limits import Amounts, Limits
+from nightrook.loops.ceilings import CEILING_OPTIONS, Ceilings
 from nightrook.runs.git.repository import Repository
 
 
@@ -29,30 +29,6 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     def needs_answer(self) -> bool:
         """True if the agent itself must say that it is done."""
         return self.until is not None or bool(self.signals) or self.ask_done
-
-
-class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of a whole loop; all of them always apply."""
-
-    iterations: int = 20
-    time_s: float = 8 * 3600.0
-    cost_usd: float = 10.0
-    tokens: int = 50_000_000
-    turns: int = 1000
-
-    @property
-    def limits(self) -> Amounts:
-        """The ceilings of what its runs use together."""
-        return _CEILINGS.map(lambda field: getattr(self, field))
-
-    def limited_to(self, limits: Amounts) -> "Ceilings":
-        """The same ceilings, but for the limits that are given."""
-        given = _CEILINGS.pairs(limits).values()
-        return replace(self, **{field: most for field, most in given if most is not None})
-
-
-_CEILINGS = Limits(time="time_s", cost="cost_usd", tokens="tokens", turns="turns")
-"""The ceiling for each thing that can be limited."""
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,17 +133,11 @@ def load_plan(data: bytes) -> LoopPlan:
     return make_plan(**msgspec.json.decode(data, type=dict[str, Any]))
 
 
-_LOOP_LIMITS = Limits(time="max_time", cost="max_cost", tokens="max_tokens", turns="max_turns")
-"""The option of a loop for each thing that can be limited; `timeout` is that of an iteration."""
-
-CEILINGS = {"max_iterations": "iterations", **dict(_LOOP_LIMITS.pairs(_CEILINGS).values())}
-"""The options that are ceilings, and the fields of `Ceilings` that they set."""
-
-
 def plan_of(options: LoopOptions, *, prompt: str, **more: Any) -> LoopPlan:
     """The plan of a loop that these options ask for; `more` are further fields of its runs."""
     action, _, switch_to = options.on_limit.partition(":")
     same_names = {name: getattr(options, name) for name in _SAME_NAMES}
+    ceilings = {field: getattr(options, name) for name, field in CEILING_OPTIONS.items()}
     return make_plan(
         prompt=prompt,
         goal=Goal(
@@ -176,7 +146,7 @@ def plan_of(options: LoopOptions, *, prompt: str, **more: Any) -> LoopPlan:
             ask_done=options.ask_done,
             checks=options.checks,
         ),
-        ceilings=Ceilings(**{field: getattr(options, name) for name, field in CEILINGS.items()}),
+        ceilings=Ceilings(**ceilings),
         on_limit=OnLimit(do=action, agent=switch_to or None),  # type: ignore[arg-type]
         iteration_s=options.timeout,
         idle_s=options.idle_timeout,

@@ -11,12 +11,12 @@ import msgspec
 from msgspec import UNSET
 
 from nightrook.loops import retries
-from nightrook.loops.events import CeilingName, Decision
-from nightrook.loops.plan import Ceilings, LoopPlan
-from nightrook.loops.state import Attempt, Check, LoopState, Moment
-from nightrook.model.limits import Limits
+from nightrook.loops.ceilings import reached_ceilings
+from nightrook.loops.events import Decision
+from nightrook.loops.plan import LoopPlan
+from nightrook.loops.state import Attempt, Check, Moment
 from nightrook.model.sentences import interrupted_by
-from nightrook.model.text import count, one_line
+from nightrook.model.text import one_line
 
 _LONGEST_ERROR = 200
 _BEFORE_PAYING = "nothing was spent; if the agent is to make it work, use --no-check-first"
@@ -129,7 +129,11 @@ def _cannot_check(moment: Moment, broken: Sequence[Check], hint: str = "") -> De
 
 
 def _ceilings(moment: Moment) -> Decision | None:
-    reached = reached_ceilings(moment.plan.ceilings, moment.state, moment.elapsed_s)
+    reached = reached_ceilings(
+        moment.plan.ceilings,
+        iterations=moment.state.iterations,
+        used=moment.state.used(moment.elapsed_s),
+    )
     if not reached:
         return None
     first, *others = reached
@@ -248,39 +252,3 @@ def _answer(attempt: Attempt) -> str:
 def _left_files_alone(attempt: Attempt) -> bool:
     """True if no file changed; False if the files could not be compared."""
     return attempt.change is not None and attempt.change.files == 0
-
-
-class ReachedCeiling(msgspec.Struct, frozen=True):
-    """A ceiling that was reached."""
-
-    name: CeilingName
-    limit: str
-    """The ceiling in words, such as `20 iterations`."""
-
-    higher: str
-    """The option that doubles it, such as `--max-iterations 40`."""
-
-
-_WORDS: Limits[Callable[[float, float], tuple[str, str]]] = Limits(
-    time=lambda most, _: (f"{most:.0f} s", f"--max-time {2 * most:.0f}s"),
-    cost=lambda most, higher: (f"${most:g}", f"--max-cost {higher:.2f}"),
-    tokens=lambda most, higher: (count(int(most), "token"), f"--max-tokens {higher:.0f}"),
-    turns=lambda most, higher: (count(int(most), "turn"), f"--max-turns {higher:.0f}"),
-)
-"""Words for each ceiling, and the option that sets a higher one."""
-
-
-def reached_ceilings(
-    ceilings: Ceilings, state: LoopState, elapsed_s: float
-) -> list[ReachedCeiling]:
-    """The ceilings that a loop has reached after it has run for so long."""
-    reached = []
-    if state.iterations >= (most := ceilings.iterations):
-        words = count(most, "iteration")
-        reached.append(ReachedCeiling("iterations", words, f"--max-iterations {2 * most}"))
-    both = ceilings.limits.pairs(state.used(elapsed_s))
-    for kind, ((allowed, used), words_for) in both.pairs(_WORDS).items():
-        if allowed is not None and used is not None and used >= allowed:
-            limit, higher = words_for(allowed, 2 * max(allowed, used))
-            reached.append(ReachedCeiling(kind, limit, higher))
-    return reached

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from nightrook import agents
+from nightrook.loops.ceilings import Ceilings, reached_ceilings
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import Ceilings, Goal, LoopPlan
-from nightrook.loops.rules import reached_ceilings
+from nightrook.loops.plan import Goal, LoopPlan
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError
@@ -58,7 +58,9 @@ def _refuse_ended(name: str, state: LoopState, ceilings: Ceilings) -> None:
     """Refuse a loop that has ended, and name the options with which it can be resumed, if any."""
     if state.can_resume:
         return
-    reached = reached_ceilings(ceilings, state, state.elapsed_s(time.time()))
+    reached = reached_ceilings(
+        ceilings, iterations=state.iterations, used=state.used(state.elapsed_s(time.time()))
+    )
     if state.end in ("ceiling", "unverified") and not reached:
         return
     options = " ".join(ceiling.higher for ceiling in reached)

@@ -26,10 +26,11 @@ from nightrook.cli.terminal.output import put_json
 from nightrook.config.options import EndOptions, LoopOptions, ViewOptions
 from nightrook.display.loops import LoopView
 from nightrook.display.reports.report import Report
+from nightrook.loops.ceilings import CEILING_OPTIONS
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.events import AGENT_EVENTS
 from nightrook.loops.loop import Loop
-from nightrook.loops.plan import CEILINGS, LoopPlan, plan_of
+from nightrook.loops.plan import LoopPlan, plan_of
 from nightrook.loops.prompts import VARIABLES, unknown_variables
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.model.safe import safe_line
@@ -98,11 +99,11 @@ def _changed_ceilings(options: LoopOptions) -> dict[str, float]:
         and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
     ]
     for param in given:
-        if param.name not in CEILINGS:
+        if param.name not in CEILING_OPTIONS:
             raise click.UsageError(
                 f"--resume and {param.opts[-1]} can't be combined: a loop keeps its options"
             )
-    return {CEILINGS[str(param.name)]: getattr(options, str(param.name)) for param in given}
+    return {CEILING_OPTIONS[str(param.name)]: getattr(options, str(param.name)) for param in given}
 
 
 def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:

@@ -98,7 +98,7 @@ def command(
     if not view_options.quiet:
         _report_way(run, options)
     if starting.web:
-        from nightrook.cli.web_server import show_on_page  # rarely needed
+        from nightrook.cli.web_page import show_on_page  # rarely needed
 
         show_on_page(run, detached=starting.detach)
     if starting.detach:

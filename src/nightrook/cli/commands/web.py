@@ -13,14 +13,14 @@ import click
 
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.terminal.output import guarded, say
-from nightrook.cli.web_server import check_installed
+from nightrook.cli.web_page import check_installed
 from nightrook.config.command_options import WebOptions
 from nightrook.model.errors import NightrookError
 from nightrook.process.background import in_background
 from nightrook.store.home import home_folder
 
 if TYPE_CHECKING:
-    from nightrook.web.serve import ServeOptions
+    from nightrook.web.home_server import ServeOptions
 
 _IDLE_S = 30 * 60.0
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:[0-9]{1,5})?", re.ASCII)
@@ -89,7 +89,7 @@ def _terminated(number: int, _: object) -> None:
 def _serve(home: Path, options: WebOptions, then: Callable[[], None] = lambda: None) -> None:
     """Serve a home, or open the page of the server that does; `then` follows the start."""
     from nightrook.web.address import Address
-    from nightrook.web.serve import running_server, serve
+    from nightrook.web.home_server import running_server, serve
 
     def started(address: Address) -> None:
         _show(address.url(), options)
@@ -115,7 +115,7 @@ def _serve(home: Path, options: WebOptions, then: Callable[[], None] = lambda: N
 
 
 def _how(options: WebOptions) -> "ServeOptions":
-    from nightrook.web.serve import LOCAL, ServeOptions
+    from nightrook.web.home_server import LOCAL, ServeOptions
 
     return ServeOptions(
         port=options.port,

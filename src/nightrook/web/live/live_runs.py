@@ -100,7 +100,7 @@ class LiveRuns:
         while self._viewers or alone_since is None or loop.time() - alone_since < _LINGER_S:
             await _readable(watch, _TICK_S)
             for change in watch.read():
-                await self._take(change)
+                await self._on_change(change)
             if loop.time() - tick >= _TICK_S:
                 tick = loop.time()
                 for shown in self.followed:
@@ -140,23 +140,23 @@ class LiveRuns:
         self.questions.follow(shown.folder)
         self._events.note(shown)
 
-    async def _take(self, change: Change) -> None:
+    async def _on_change(self, change: Change) -> None:
         folder, name = os.path.split(change.folder)
         shown = self._followed.get(name) if folder == str(self._home / RUNS) else None
         if shown is not None:
-            await self._take_in_run(shown, change)
+            await self._run_changed(shown, change)
         elif change.folder == str(self._home / RUNS):
-            await self._take_in_runs(change)
+            await self._runs_changed(change)
         elif change.folder == str(self._home):
-            await self._take_in_home(change)
+            await self._home_changed(change)
         elif folder != str(self._home / RUNS):
-            self._take_in_lists(change)
+            self._other_list_changed(change)
 
     def _questions_changed(self) -> None:
         waiting = self.questions.waiting
         self._events.asked([{"run": one.run, "id": one.question.id} for one in waiting])
 
-    async def _take_in_run(self, shown: ShownRun, change: Change) -> None:
+    async def _run_changed(self, shown: ShownRun, change: Change) -> None:
         if change.name == INFO:
             with suppress(NightrookError):
                 info = await asyncio.to_thread(shown.folder.info)
@@ -168,7 +168,7 @@ class LiveRuns:
             decided=everything or change.name == DECISIONS,
         )
 
-    async def _take_in_runs(self, change: Change) -> None:
+    async def _runs_changed(self, change: Change) -> None:
         if change.name == "":
             await self._find_unfinished()
         elif not is_name(change.name):
@@ -182,13 +182,13 @@ class LiveRuns:
             await self._start(change.name)
         self._events.list_changed()
 
-    async def _take_in_home(self, change: Change) -> None:
+    async def _home_changed(self, change: Change) -> None:
         if self._watch is not None and change.name in (RUNS, LOOPS.parent, BATCHES.parent):
             self._watch_lists(self._watch)
             await self._find_unfinished()  # what came before the list was watched
             self._events.list_changed()
 
-    def _take_in_lists(self, change: Change) -> None:
+    def _other_list_changed(self, change: Change) -> None:
         if self._watch is not None and is_name(change.name) and not change.is_gone:
             self._watch.add(os.path.join(change.folder, change.name))  # if it is a folder
         self._events.list_changed()

@@ -1,4 +1,4 @@
-"""Runs the server of a home: finds one that runs, or listens, keeps its address and serves."""
+"""Runs the one server of a home: finds it if it runs, or listens, keeps its address and serves."""
 
 import ipaddress
 import socket
@@ -16,7 +16,7 @@ from nightrook.store.runtime_folder import runtime_folder
 from nightrook.web.access.rules import Rules
 from nightrook.web.address import Address, AddressBook, listen, this_process
 from nightrook.web.app_state import AppState
-from nightrook.web.server import make_server
+from nightrook.web.uvicorn_server import make_server
 
 LOCAL = "127.0.0.1"  # guards: loopback
 _FIND_S = 5.0

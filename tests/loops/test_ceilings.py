@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from nightrook.loops.plan import Ceilings
-from nightrook.loops.rules import reached_ceilings
+from nightrook.loops.ceilings import Ceilings, reached_ceilings
 from nightrook.loops.state import LoopState
 from tests.loops.test_rules import NOW, ran
 
@@ -15,7 +14,7 @@ MOST = Ceilings(iterations=2, time_s=100, cost_usd=1.0, tokens=1000, turns=10)
 def reached(*facts: dict[str, Any], elapsed_s: float = 1.0) -> list[tuple[str, str, str]]:
     attempts = tuple(ran(**{"spent_usd": 0.1, **fact}) for fact in facts)
     state = LoopState(started_at=NOW, agent="claude", attempts=attempts)
-    found = reached_ceilings(MOST, state, elapsed_s)
+    found = reached_ceilings(MOST, iterations=state.iterations, used=state.used(elapsed_s))
     return [(ceiling.name, ceiling.limit, ceiling.higher) for ceiling in found]
 
 

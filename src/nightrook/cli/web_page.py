@@ -1,4 +1,4 @@
-"""The server of the page in the background: `rook web --detach` and `rook run --web`."""
+"""The page of a run that `rook run --web` opens, by a server in the background."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Serves the application on a socket until it is told to end."""
+"""The uvicorn server of the application: its limits, and how it ends with open streams."""
 
 import socket
 
