@@ -53,12 +53,12 @@ class PromptLimit(msgspec.Struct, frozen=True):
 
 
 def prompt_before_stdin(prompt: str, data: str) -> str:
-    """Join a prompt and what is piped to it: the prompt on its own line comes first."""
+    """Join a prompt and piped text: the prompt on its own line comes first."""
     return f"{prompt}\n{data}"
 
 
 def stdin_before_prompt(prompt: str, data: str) -> str:
-    """Join a prompt and what is piped to it: the prompt comes last, after a blank line."""
+    """Join a prompt and piped text: the prompt comes last, after a blank line."""
     return f"{data}\n\n{prompt}"
 
 
@@ -142,7 +142,7 @@ class ControlChannel(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     permits: Callable[[Ask], bool] = _permits_nothing
-    """Returns whether the run's permission already allows what is asked."""
+    """Returns whether the run's permission already allows the requested call."""
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,7 +226,7 @@ def _always_serves(way: str, task: Task) -> bool:
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """One coding agent: everything that the rest of the program knows about it."""
+    """The complete description of one coding agent for the rest of the program."""
 
     name: str
     programs: tuple[str, ...]
@@ -305,7 +305,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why a limit on the cost of a run cannot hold, if it cannot."""
 
     refusals: re.Pattern[str] | None = None
-    """Finds, in a line on stderr, why a call was refused of which no message reports it."""
+    """Finds, in a line on stderr, the reason of a refusal that no message reports."""
 
     refusal_fix: str | None = None
     """The option that would allow such a call."""
@@ -314,7 +314,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """True if such a refusal ends the run, without a result."""
 
     failures: re.Pattern[str] | None = None
-    """Finds, in a line on stderr, why a run failed of which no message reports it."""
+    """Finds, in a line on stderr, the reason of a failure that no message reports."""
 
     with_stdin: Callable[[str, str], str] = prompt_before_stdin
     """Joins a prompt and the text that is piped to it, as the agent itself does."""

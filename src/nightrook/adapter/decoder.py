@@ -162,7 +162,7 @@ class LineDecoder:
         return [Record(n, self._at, self._offset, 0, event) for n, event in enumerate(events, seq)]
 
     def _record(self, line: Line) -> list[Record]:
-        """Do for one line what `_records` does for many: a running agent writes one at a time.
+        """Decode one line as `_records` decodes many: a running agent writes one at a time.
 
         Without the loops, a short line takes half the time.
         """
@@ -260,7 +260,7 @@ class LineDecoder:
         return (unreadable,) if events is None else events
 
     def _shorten(self, line: Oversized) -> Sequence[Event]:
-        """Report a line that is too long to be kept, and read what its ends have of a message."""
+        """Report a line that is too long to keep, and read a message from its two ends."""
         warning = salvage.unreadable(line.head, "oversized")
         short = shortened(line)
         repaired = None if short is None else salvage.parse(short)
@@ -269,7 +269,7 @@ class LineDecoder:
         return (warning, *self._fit(repaired.value, Shortened(repaired.json)))
 
     def _read_shallow(self, line: bytes) -> Sequence[Event]:
-        """Read a message of a known type without what is nested too deep."""
+        """Read a message of a known type without values that are nested too deep."""
         rest = salvage.parse(salvage.shallow(line, salvage.DEEPEST_LINE))
         if isinstance(rest, salvage.Repaired) and isinstance(rest.value, dict):
             name = rest.value.get(self._tag_field)

@@ -75,7 +75,7 @@ CallRow = tuple[str, float, int, int, int, int, int, int]
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Calls that have only what most calls have, as a quicker form of as many `Call`s.
+    """Calls with only the usual fields, as a faster form of as many `Call`s.
 
     They have a session, a model, a project and a branch in common, and all times are known.
     """
@@ -131,7 +131,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its name or length, as `five_hour`, `weekly`."""
 
     used: float | None = None
-    """From 0 to 1."""
+    """The used part, from 0 to 1."""
 
     resets_at: float | None = None
     plan: str | None = None
@@ -188,7 +188,7 @@ class Facts(msgspec.Struct, omit_defaults=True):
 
 
 def call_of(used: Used, facts: Facts) -> Call:
-    """Fold a usage into a call: what its line does not report is known of the session."""
+    """Make a call of a usage; fields that its line does not report come from the session."""
     report = used.report
     return make_call(
         report,

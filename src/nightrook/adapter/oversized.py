@@ -36,7 +36,7 @@ def shortened(line: Oversized) -> Shortened | None:
 
 
 def _without_cut_end(head: bytes) -> bytes:
-    """Remove an escape sequence and a character that the end of a text may have cut."""
+    """Remove an escape sequence and a character that is cut at the end of a text."""
     escape = head.rfind(b"\\", max(0, len(head) - _LONGEST_ESCAPE))
     if escape >= 0:
         head = head[:escape]
@@ -48,7 +48,7 @@ def _without_cut_end(head: bytes) -> bytes:
 
 
 def _without_cut_start(line: Oversized) -> bytes:
-    """Remove what the beginning of the tail has of an escape sequence or a character."""
+    """Remove the rest of an escape sequence or a character at the start of the tail."""
     tail = line.tail[line.escaped :]
     start = 0
     while start < min(3, len(tail)) and 0x80 <= tail[start] < 0xC0:

@@ -65,7 +65,7 @@ def unreadable(line: bytes, reason: Any) -> Unreadable:
 
 
 def shallow(json: bytes, deepest: int) -> bytes:
-    """Replace what is nested deeper than that by null; the same object if nothing is."""
+    """Replace values nested deeper than that by null; the same object if there are none."""
     if json.count(b"[") + json.count(b"{") <= deepest:
         return json
     depth, done, start, pieces = 0, 0, 0, list[bytes]()

@@ -113,7 +113,7 @@ class TranscriptDecoder(LineDecoder):
 
     @_at.setter
     def _at(self, _: float | None) -> None:
-        """Ignore when the bytes arrived."""
+        """Ignore the arrival time of the bytes."""
 
     def _records(self, lines: list[Line]) -> list[Record]:
         return [record for line in lines for record in self._record(line)]
@@ -243,7 +243,7 @@ class Stored:
                 self._note_time(part, facts)
 
     def _salvaged(self, line: bytes) -> Any:
-        """Read as much as possible of a message; None if it has no shape that is known."""
+        """Read as much as possible of a message; None if its shape is unknown."""
         for decoder in self._decoders:
             if (message := salvage.decode_part(line, decoder)) is not None:
                 return message
@@ -252,7 +252,7 @@ class Stored:
         return salvage.decode_after_cut(line, self._decoders[0], self._start)
 
     def _note_time(self, line: bytes, facts: Facts) -> None:
-        """Note the time of a line of another type, or of one that has nothing else."""
+        """Record the time of a line of another type, or of one that has nothing else."""
         fields = salvage.decode_part(line, _fields_decoder) or {}
         time = salvage.decode_part(fields.get(self.time or "", b""), _any_decoder)
         facts.at = seconds_since_1970(time) or facts.at

@@ -177,7 +177,7 @@ class OpenBlock(msgspec.Struct):
 
 
 def bound_pieces(blocks: dict[int, OpenBlock]) -> None:
-    """Forget the oldest of too many blocks; keep the end of a long text, its whole is to come."""
+    """Drop the oldest of too many blocks; keep the end of a long text, which follows whole."""
     take_oldest(blocks, _block_size, most=_MOST_BLOCKS, most_size=_MOST_SIZE)
     for block in blocks.values():
         keep_end(block.pieces, LONGEST_TEXT)
@@ -335,7 +335,7 @@ class StreamJson:
         return events
 
     def user(self, memory: Any, message: User, line: bytes) -> Sequence[Event]:
-        """Read a prompt, the results of tools, or what the agent wrote for the model."""
+        """Read a prompt, the results of tools, or a text by the agent for the model."""
         inner, parent = message.message or Message(), message.parent_tool_use_id
         events: list[Event] = []
         if parent is None and not memory.in_turn and self.repeats_prompts:
@@ -370,7 +370,7 @@ class StreamJson:
 def session_started(
     memory: memory.Memory, message: System, *, version: str | None = None
 ) -> list[Event]:
-    """Read an `init`: a session has begun if its id is new."""
+    """Read an `init`, which starts a session if its id is new."""
     if message.session_id in memory.sessions:
         return []
     memory.sessions.add(message.session_id)

@@ -43,7 +43,7 @@ FORKS = {"kilo": "opencode"}
 """Agents that are in the package of the agent that they are a fork of, as `KILO_AGENT` there."""
 
 _LOOKED_AT = 8
-"""By how many of its first lines a stored session is detected."""
+"""The number of first lines by which a stored session is detected."""
 
 _IMITATED = ("claude", "opencode")
 """Agents whose messages others imitate: they are checked last when a stream is detected."""

@@ -38,7 +38,7 @@ NOTHING = Usage()
 
 
 class OpenLedger(Ledger):
-    """A ledger that is being written; who reads a state knows it as a Ledger only.
+    """A ledger that is being written; readers of a state see only a `Ledger`.
 
     `earlier` is where the cumulative counters of a resumed session started, `earlier_usd` its
     cost; None if unknown: then what this process used is not known before the second figure.
@@ -69,7 +69,7 @@ class OpenLedger(Ledger):
         at: float | None = None,
         model: str | None = None,
     ) -> None:
-        """Take in a message's usage; of several reports the most final one counts.
+        """Book a message's usage; of several reports the most final one counts.
 
         `model` is the session's, for a report that names none.
         """
@@ -119,7 +119,7 @@ class OpenLedger(Ledger):
         at: float | None = None,
         model: str | None = None,
     ) -> None:
-        """Take over the agent's own figures for everything up to this result.
+        """Adopt the agent's own figures for everything up to this result.
 
         `model` is the session's, for a result whose messages reported no usage.
         """
@@ -177,7 +177,7 @@ class OpenLedger(Ledger):
         return None if before is None or now < before else now - before  # guards: resumed-cost
 
     def _take_count(self, models: Sequence[ModelUsage], spent: Sequence[ModelUsage] | None) -> int:
-        """Take over the agent's count of all tokens and return how much it grew.
+        """Adopt the agent's count of all tokens and return its growth.
 
         A resumed session continues its old count, which is not this process's. An interrupted turn
         is reported with no tokens, yet they were spent: it changes nothing.
@@ -195,7 +195,7 @@ class OpenLedger(Ledger):
         return grown.total
 
     def _take_total(self, event: TurnFinished, usd: float) -> int:
-        """Take over the agent's total and return how much it grew."""
+        """Adopt the agent's total and return its growth."""
         cost = reported = nano(usd)
         first = self.native_nano is None
         before = self._running
@@ -215,7 +215,7 @@ class OpenLedger(Ledger):
         return max(0, cost - before)
 
     def _correct(self, event: TurnFinished, turn: int, at: float | None, model: str | None) -> None:
-        """Add what a turn's messages used beyond what their own lines reported.
+        """Add the usage of a turn's messages beyond their own reports.
 
         Most agents report a message's usage when it begins and only the turn's when it ends.
         """
@@ -246,7 +246,7 @@ class OpenLedger(Ledger):
         return models, reported
 
     def _keep(self, id: str, entry: Entry) -> None:
-        """Keep a message, for it may be reported again; the oldest are valued and let go."""
+        """Keep a message, because it may be reported again; the oldest are priced and dropped."""
         self._entries[id] = entry
         if len(self._entries) <= _MOST_ENTRIES:  # guards: messages-bounded
             return

@@ -1,4 +1,4 @@
-"""Drops the oldest items of what is remembered about a stream, so that memory stays bounded."""
+"""Drops the oldest items of a stream's state, so that memory stays bounded."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Lengths of time: how long something took, in seconds and in words."""
+"""Lengths of time, in seconds and in words."""
 
 from typing import overload
 

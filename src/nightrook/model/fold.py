@@ -113,16 +113,16 @@ class Fold:
         self._state.take(records)
 
     def assume_model(self, model: str) -> None:
-        """Note the model of the session: the stream itself does not report it."""
+        """Record the model of the session: the stream itself does not report it."""
         self._state.model = model
 
     def answered(self, event: PermissionRequested) -> None:
-        """Note that a question was answered: the stream itself does not report that."""
+        """Record that a question was answered: the stream itself does not report that."""
         self._state.answered(event)
 
 
 class _Growing(RunState):
-    """A state while its stream is read; only this module knows it as such."""
+    """A state while its stream is read; other modules see only a `RunState`."""
 
     def __init__(self, prices: Prices, beginning: Beginning | None) -> None:
         known = beginning or Beginning()
@@ -138,7 +138,7 @@ class _Growing(RunState):
         self.slim_turns = 0  # the same for turns
 
     def take(self, records: Iterable[Record]) -> None:
-        """Take in the next records; a ValueError refuses one that is not the next."""
+        """Fold the next records; a ValueError refuses one that is not the next."""
         folds, expected = _FOLDS, self.records
         for record in records:
             if record.seq != expected:
@@ -200,15 +200,15 @@ class _Growing(RunState):
             self.turns[number] = _EMPTY_TURN
 
     def answered(self, event: PermissionRequested) -> None:
-        """Take in that a question was answered."""
+        """Record that a question was answered."""
         self.asks.pop(event.tool_id or event.id, None)
 
     def enter(self, phase: Phase, record: Record) -> None:
-        """Note what the main agent does from here on."""
+        """Record the main agent's activity from now on."""
         self.phase, self.phase_since = phase, record.at
 
     def deny(self, denial: PermissionDenied | Denial) -> None:
-        """Note a call that was denied, without its bulky input."""
+        """Record a call that was denied, without its bulky input."""
         self.denials[denial.tool_id] = msgspec.structs.replace(denial, input=None)
         if denial.tool_id is not None:
             self.failed.discard(denial.tool_id)

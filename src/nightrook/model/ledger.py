@@ -102,7 +102,7 @@ class Account(msgspec.Struct):
 
 
 class Money(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An amount, and how far it can be trusted."""
+    """An amount, and its source and precision."""
 
     usd: float | None
     source: Source
@@ -178,7 +178,7 @@ class Ledger:
 
     @property
     def seen(self) -> Account:
-        """All messages that were reported, each once, and what results added to them."""
+        """All reported messages, each once, and the usage that results added."""
         self._estimate()
         return self._seen
 
@@ -347,7 +347,7 @@ def _add(account: Account, entry: Entry, sign: int) -> None:
 
 
 def cache_write_of(usage: Usage | ModelUsage | Tokens) -> int:
-    """All that was written to the cache, for however long."""
+    """Return all tokens written to the cache, for any duration."""
     if isinstance(usage, Tokens):
         return usage.cache_write
     if isinstance(usage, ModelUsage) and usage.cache_write is not None:

@@ -30,7 +30,7 @@ USUAL_WINDOWS = "5-hour and weekly"
 
 
 def used_up(window: str | None, resets_at: float | None) -> str:
-    """Report that a limit is used up, and until when."""
+    """Say that a limit is used up, and when it resets."""
     known = _WINDOWS.get(window or "")
     name = known.limit if known else f"{window} limit" if window else "provider's limit"
     reset = minute(resets_at)

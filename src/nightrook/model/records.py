@@ -19,7 +19,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class Decoder(Protocol):
-    """Turns what an agent wrote into records. It never raises on bad input."""
+    """Turns the bytes that an agent wrote into records. It never raises on bad input."""
 
     agent: str
     """The name of the agent whose stream it reads."""

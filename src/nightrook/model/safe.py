@@ -32,7 +32,7 @@ def safe_line(text: str) -> str:
 
 
 def defused(text: str, *, headings: bool = False) -> str:
-    """Break what a CI service would run as a command, by a space: `::error::` is `: :error::`.
+    """Break commands of CI services by a space: `::error::` becomes `: :error::`.
 
     `headings` is for a service that makes headings of lines that start with `---` or the like.
     """
@@ -73,7 +73,7 @@ def _ci_heading() -> re.Pattern[str]:
 
 
 def _escape(character: str) -> str:
-    """A character as JSON escapes it; beyond the first plane as two halves."""
+    """Return a character as JSON escapes it; beyond the first plane as two halves."""
     data = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[at : at + 2].hex()}" for at in range(0, len(data), 2))
 

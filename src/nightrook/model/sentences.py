@@ -51,12 +51,12 @@ def sentence(status: Outcome, facts: Facts) -> str:
 
 
 def interrupted_by(what: str | None) -> str:
-    """Report what interrupted a run or a loop: a signal that rook got by name, or `rook stop`."""
+    """Name the interruption of a run or a loop: a signal that rook got by name, or `rook stop`."""
     return _INTERRUPTIONS.get(what, "interrupted by the program that started it")
 
 
 def process_end(facts: Facts) -> str | None:
-    """Report how the process ended; None if that is unknown."""
+    """Describe the end of the process; None if it is unknown."""
     code, signal = facts.process.agent_exit_code, facts.process.signal
     if signal is not None:
         return f"was killed by {signal_name(signal)}"

@@ -214,5 +214,5 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def short(text: str | None, most: int = LONGEST_NAME) -> str | None:
-    """Cut a text that belongs into a snapshot."""
+    """Cut a text for a snapshot."""
     return None if text is None else encodable(cut(text, most))

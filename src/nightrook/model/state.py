@@ -45,7 +45,7 @@ from nightrook.model.text import count, one_line
 
 
 class Turn(msgspec.Struct):
-    """One turn: what set it off and, once it has ended, how."""
+    """One turn: its trigger and, once it has ended, its result."""
 
     origin: str | None
     started_at: float | None
@@ -99,7 +99,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Dropped(msgspec.Struct):
-    """Sums of what a state no longer lists because there was too much of it."""
+    """Sums of the items that a state no longer lists because there were too many."""
 
     steps: int | None = None
     denials: int = 0
@@ -235,7 +235,7 @@ class RunState:
         return self.closed.silent if self.closed else None
 
     def snapshot(self) -> Snapshot:
-        """Copy what is true now into a frozen value for other threads, the wire and screens."""
+        """Copy the state into a frozen value for other threads, the wire and screens."""
         activity, since = self._activity()
         ledger, last = self.ledger, self.errors[-1] if self.errors else None
         return Snapshot(

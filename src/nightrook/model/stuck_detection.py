@@ -1,4 +1,4 @@
-"""Decides whether a silent run is stuck: by evidence of what it waits for, not by silence alone."""
+"""Decides whether a silent run is stuck: by evidence of its work, not by silence alone."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class OpenTool(msgspec.Struct, frozen=True):
-    """A tool call that has not ended, and for how long it has been open."""
+    """A tool call that has not ended, and the time since its start."""
 
     name: str
     title: str | None
@@ -69,7 +69,7 @@ def evidence_of(
     processes: tuple[Process, ...] | None,
     cpu_s: float | None,
 ) -> Evidence:
-    """Collect what a snapshot of the run and one of its process tree show."""
+    """Collect the evidence in a snapshot of the run and one of its process tree."""
     tools = tuple(
         OpenTool(
             tool.name or "a tool",

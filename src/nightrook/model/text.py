@@ -1,4 +1,4 @@
-"""Small questions about text that need no terminal and no agent."""
+"""Formatting and cutting of text, without a terminal."""
 
 import re
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ _FIRST_LINE = re.compile(r"\S[^\n]*")
 
 
 def one_line(text: str, most: int) -> str:
-    """Put text on one line: runs of white space become one space, what is too long is cut."""
+    """Put text on one line: white space becomes one space, and the end is cut if it is too long."""
     if len(text) <= most and text.isprintable() and "  " not in text:
         return text.strip()  # as most are
     head = text[: most * 50]  # enough, and a megabyte of white space costs nothing
@@ -22,7 +22,7 @@ def count(number: int, what: str) -> str:
 
 
 def suggested(*words: str) -> str:
-    """A command of rook to type or paste; each word is quoted for a shell if it needs to be."""
+    """Return a command of rook to type or paste; words are quoted for a shell where needed."""
     import shlex  # so that --help stays quick
 
     return shlex.join(["rook", *words])  # guards: command-quoted
@@ -52,7 +52,7 @@ def signal_name(number: int) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Cut text to at most so many characters, the last three of them dots."""
+    """Cut text to at most `most` characters, the last three of them dots."""
     return text if len(text) <= most else (text[: max(most - 3, 0)] + "...")[:most]
 
 
@@ -68,7 +68,7 @@ def first_line(text: str, most: int) -> str:
 
 
 def relative(path: str, folder: str | None) -> str:
-    """A path as seen from a folder, if it is in it; else as it is."""
+    """Return a path relative to a folder if it is in it, else unchanged."""
     start = (folder or "").rstrip("/") + "/"
     if not folder or not path.startswith(start):
         return path
@@ -76,7 +76,7 @@ def relative(path: str, folder: str | None) -> str:
 
 
 def from_home(path: str, home: str | None) -> str:
-    """A path with the user's home folder as `~`."""
+    """Return a path with the user's home folder as `~`."""
     folder = (home or "").rstrip("/")
     if folder and (path == folder or path.startswith(f"{folder}/")):
         return f"~{path[len(folder) :]}"

@@ -71,13 +71,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, status: Outcome, facts: Facts) -> Self:
-        """Report a status that these facts add up to."""
+        """Return the status that follows from these facts."""
         words = sentence(status, facts)
         return cls(status=status, sentence=words, exit_code=EXIT_CODES[status], facts=facts)
 
 
 def judge(state: RunState | None, known: Facts = NOTHING_KNOWN) -> Verdict:
-    """Judge a run by its stream and by what is known of its process.
+    """Judge a run by its stream and by the facts about its process.
 
     Without a state the program is a command that no adapter knows; its exit code decides.
     """

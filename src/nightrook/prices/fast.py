@@ -8,11 +8,11 @@ _FACTORS = {
     "claude-opus-4-8": 2,
     "claude-opus-5": 2,
 }
-"""By the beginning of the model's name; a date may follow."""
+"""The multiples by the beginning of the model's name; a date may follow."""
 
 
 def fast_factor(model: str) -> int | None:
-    """By how much the tokens of a fast call cost more; None if that is unknown."""
+    """Return the multiple of the price for the tokens of a fast call; None if it is unknown."""
     for name in spellings(model):
         for known, factor in _FACTORS.items():
             if name == known or name.startswith((f"{known}-", f"{known}@")):

@@ -42,7 +42,7 @@ def price_file_problem() -> str | None:
 
 
 def users_prices() -> Mapping[str, Price]:
-    """Read the user's own prices; a PriceFileError if they, or the settings, are invalid."""
+    """Read the user's own prices; raises PriceFileError if they, or the settings, are invalid."""
     from nightrook.config.user_settings import prices_file  # a quick start
 
     try:

@@ -40,7 +40,7 @@ _SPECIAL_INPUT = {
     "cache_write_5m": "input",
     "cache_write_1h": "cache_write_5m",
 }
-"""Kinds of input, and whose price each has where the list has none for it, as genai-prices does."""
+"""The kind whose price each kind of input has if the list has none, as in genai-prices."""
 
 RATES = tuple(_KEYS)
 """The names of the rates."""

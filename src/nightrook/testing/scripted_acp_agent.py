@@ -75,7 +75,7 @@ class Client:
         self._batch = []
 
     def write(self, line: str) -> None:
-        """Write a line that may be no message."""
+        """Write a line that may not be a message."""
         data = memoryview(line.encode() + b"\n")
         while data:
             data = data[os.write(1, data) :]
@@ -131,7 +131,7 @@ class Client:
 
 
 class Session:
-    """A conversation: what it plays, and what it has used."""
+    """A conversation: its script, and its usage so far."""
 
     def __init__(self, client: Client, id: str) -> None:
         self.client = client
@@ -200,7 +200,7 @@ class Session:
         return {"stopReason": reason, "usage": {**usage, "totalTokens": 1050 * times}}
 
     def play(self) -> str:
-        """Play a turn; return why it stopped."""
+        """Play a turn; return its stop reason."""
         self.requests["turn"] = 0
         self.say("Weighing it.", "agent_thought_chunk")
         self.say("I will read the file.")
@@ -235,7 +235,7 @@ class Session:
 
 
 def _ask(session: Session, command: str) -> str | None:
-    """Ask for approval of a command; how it starts and what a refusal does depends on flags."""
+    """Ask for approval of a command; flags set its start and the effect of a refusal."""
     options = session.options
     if session.mode == "auto-approve" or session.asked_always:
         id = session.call(command, "execute", rawInput={"command": command})
@@ -308,7 +308,7 @@ def _diff(session: Session, size: int) -> None:
 
 
 def _unknown_request(session: Session, _: bool) -> None:
-    """Ask what no client knows, and for what this client did not offer; continue."""
+    """Send requests that no client knows or that this client did not offer; continue."""
     for method in ("craft/drainMidTurnQueue", "fs/read_text_file", "terminal/create"):
         answer = session.client.ask(method, sessionId=session.id, path="/etc/hostname")
         code = (answer.get("error") or {}).get("code")

@@ -241,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_head(200, 0, {})
 
     def do_GET(self) -> None:
-        """Send what the API has at a path besides messages."""
+        """Send the API's response at a path that is not for messages."""
         path = self.path.partition("?")[0]
         response = self.server.api.dialect.get(path)
         if response is None:

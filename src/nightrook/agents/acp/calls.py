@@ -293,7 +293,7 @@ def _change(part: shapes.Part, id: str | None) -> FileChanged:
 
 
 def _cut_change(part: shapes.Part, id: str | None) -> FileChanged:
-    """A change of which a part is left out: how many lines it has is not known."""
+    """A change of which a part is left out: its number of lines is not known."""
     change: Change | None = "modify" if part.old_text is not None else None
     return FileChanged(path=part.path or "", change=change, tool_id=id)
 

@@ -296,12 +296,12 @@ def _cut(line: bytes) -> shapes.Call:
 
 
 def _decoded(line: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """Decode a line as the reader does, without what is nested too deep."""
+    """Decode a line as the reader does, without values that are nested too deep."""
     return salvage.decode_part(salvage.shallow(line, salvage.DEEPEST_LINE), decoder)
 
 
 def refuse(name: str, task: Task, dialect: Dialect | None) -> None:
-    """Refuse what the protocol has no word for, instead of ignoring it."""
+    """Refuse options that the protocol does not have, instead of ignoring them."""
     if not task.stream:
         raise UnsupportedError(name, "has no plain text over ACP", "leave out --no-stream")
     if task.allow:

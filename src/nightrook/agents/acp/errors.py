@@ -74,7 +74,7 @@ def read(error: shapes.RpcError) -> Error:
 
 
 def of_text(text: str) -> Error:
-    """An error that an agent reports as its answer."""
+    """Return the error that an agent reports as its answer."""
     kind = kind_of(text)
     return Error(kind=kind, message=text, retryable=kind in PASSING)
 

@@ -168,7 +168,7 @@ class Memory(memory.Memory):
         return [Replayed(kind=kind, id=id, text=text)]
 
     def wait(self, id: str, call: shapes.AnyCall, before: shapes.AnyCall | None) -> None:
-        """Hold back the start of a call of which a later message will say more."""
+        """Hold back the start of a call until a later message completes it."""
         call.name = (before and before.name) or call.name or self.name_of(call)
         if before is not None:
             call.title, call.kind = call.title or before.title, call.kind or before.kind

@@ -1,4 +1,4 @@
-"""Requests for permission: what a person is asked, and which option an answer selects."""
+"""Requests for permission: the question for the user, and the option that an answer selects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -96,7 +96,7 @@ def _only_file(call: shapes.Call, fields: Mapping[str, Any]) -> str | None:
 def _decisive_words(
     call: shapes.Call, fields: Mapping[str, Any], title: str | None
 ) -> Sequence[str]:
-    """All that says what a call does: one of which a word differs is another call."""
+    """Return everything that identifies a call: if one word differs, it is another call."""
     words = [title or "", *(place for place in calls.places_of(call) if place != title)]
     if title is not None and fields.get(_COMMAND) == title:
         # A command does what it does, in whatever words it is described.

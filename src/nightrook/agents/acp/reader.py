@@ -68,7 +68,7 @@ def text_chunk(memory: Memory, update: shapes.TextChunk, line: bytes) -> Events:
 
 
 def _aside(memory: Memory, text: str) -> list[Event]:
-    """Read what the agent's program says; it comes as text of the agent (copilot, codex)."""
+    """Read a notice of the agent's program, which arrives as text of the agent (copilot, codex)."""
     for prefix, level in memory.dialect.asides.items() if memory.dialect else ():
         if text.startswith(prefix) and memory.partial_id is None:
             return [Notice(level=level, text=text[len(prefix) :].strip())]
@@ -84,7 +84,7 @@ def thought_chunk(memory: Memory, update: shapes.ThoughtChunk, line: bytes) -> E
 
 
 def user_chunk(memory: Memory, update: shapes.UserChunk, line: bytes) -> Events:
-    """Read a piece of what the user said: of an earlier turn, or an echo of the prompt."""
+    """Read a piece of a user's text: of an earlier turn, or an echo of the prompt."""
     text = (update.content.text if update.content else None) or ""
     if not memory.replaying and not memory.in_turn and memory.results and not memory.echoes:
         memory.replaying = not memory.is_over  # another client loads the session again
@@ -119,7 +119,7 @@ def call_update(memory: Memory, call: shapes.AnyCall, line: bytes) -> Events:
 
 
 def _progress(memory: Memory, id: str, call: shapes.AnyCall, line: bytes) -> list[Event]:
-    """Report what a running call writes; remember what it will have changed when it ends."""
+    """Report the output of a running call; remember its changes until it ends."""
     if calls.may_change_files(call) and (changes := _changes(call, calls.parts_of(call), line)):
         memory.changes[id] = changes
     output = None if call.meta is NOTHING else calls.live_output_of(call)
@@ -132,7 +132,7 @@ def _changes(call: shapes.AnyCall, parts: Sequence[shapes.Part], line: bytes) ->
 
 
 def _begin(memory: Memory, id: str, call: shapes.AnyCall, *, is_whole: bool) -> list[Event]:
-    """Report the start of a call, once something says what it is about."""
+    """Report the start of a call, once its title is known."""
     before = memory.waiting.pop(id, None) if memory.waiting else None
     about = calls.described(call)
     if not is_whole and about is None and not calls.runs(call, is_first=before is None):
@@ -194,7 +194,7 @@ def mode(memory: Memory, update: shapes.ModeUpdate, line: bytes) -> Events:
 
 
 def usage_update(memory: Memory, update: shapes.UsageUpdate, line: bytes) -> Events:
-    """Read how much of the context is used, which is not what was spent, and the cost so far."""
+    """Read the used part of the context, which is not the usage, and the cost so far."""
     usage.note(memory, update)
     # Where messages have no ids, only this shows that one has ended (copilot 1.0.102).
     return memory.end_text() if memory.has_unnamed_text else ()
@@ -216,7 +216,7 @@ _UPDATES: Mapping[type, Callable[[Memory, Any, bytes], Events]] = {
 
 
 def session_update(memory: Memory, message: shapes.SessionUpdate, line: bytes) -> Events:
-    """Read what happens in the session."""
+    """Read an update of the session."""
     params = message.params
     update = params.update
     if update is None:
@@ -277,7 +277,7 @@ _string = msgspec.json.Decoder(str)
 
 
 def response(memory: Memory, message: shapes.Response, line: bytes) -> Events:
-    """Read a response, by what it answers."""
+    """Read a response, by the request that it answers."""
     id, error, result = str(message.id), errors.of_response(message), message.result
     if memory.is_over:
         return Unknown(name="response after the end", raw=salvage.raw_copy(line))
@@ -305,7 +305,7 @@ def _is_session(memory: Memory, result: shapes.Result) -> bool:
 
 
 def _hello(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
-    """Read who the agent is, and whether it speaks our version of the protocol."""
+    """Read the name of the agent, and whether it speaks our version of the protocol."""
     memory.meet(result)
     memory.is_led = id == protocol.INITIALIZE
     if shapes.speaks(result):
@@ -421,7 +421,7 @@ def _failed(memory: Memory, id: str, error: shapes.RpcError) -> list[Event]:
 
 
 def _with_login(memory: Memory, id: str, failure: Error, error: shapes.RpcError) -> Error:
-    """An error before the first turn, with what failed and how the agent says to log in."""
+    """Return an error before the first turn, with its cause and the agent's way to log in."""
     text = failure.message or ""
     if error.code == errors.AUTH_REQUIRED and memory.login:
         text = f"{text}: {memory.login}"

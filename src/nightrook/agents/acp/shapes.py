@@ -49,7 +49,7 @@ class Cost(_Shape):
 
 
 class Tokens(_Shape):
-    """Tokens; whether the input includes cached ones differs between agents."""
+    """Tokens; the input of some agents includes cached ones."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -239,7 +239,7 @@ class Choice(_Shape):
 
 
 class ConfigOption(_Shape):
-    """A setting of a session; its category says what it sets."""
+    """A setting of a session; its category names its meaning."""
 
     id: str | None = None
     category: str | None = None

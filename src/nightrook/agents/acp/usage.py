@@ -1,4 +1,4 @@
-"""Tokens and cost: what an agent's figures count, as its dialect says."""
+"""Tokens and cost from an agent's figures, by the scope that its dialect defines."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -116,7 +116,7 @@ def of_cost(memory: Memory) -> float | None:
 
 
 def unknown_cost(memory: Memory) -> list[Event]:
-    """Report that the agent's total, which is known, does not say what this turn cost."""
+    """Report that the cost of this turn does not follow from the agent's total."""
     is_known = memory.dialect is not None and memory.dialect.cost is not None
     return [_unreported(f"cost-{memory.results}")] if is_known and memory.cost else []
 
@@ -177,5 +177,5 @@ def usage_of(tokens: shapes.Tokens) -> Usage:
 
 
 def _unreported(id: str) -> Event:
-    """Report that tokens were used which nothing counts."""
+    """Report that tokens were used that no message counts."""
     return UsageReported(message_id=id, scope="session", semantics="final")

@@ -1,4 +1,4 @@
-"""Amp's tools: their kinds, titles of calls, and what a call did to files and plan."""
+"""Amp's tools: their kinds, titles of calls, and their changes to files and plan."""
 
 from collections.abc import Iterator, Mapping
 

@@ -35,7 +35,7 @@ _TYPES = frozenset(
 
 
 _OWN_FIELDS = frozenset({"apiKeySource", "mcp_servers", "permissionMode", "slash_commands", "uuid"})
-"""Fields of a whole first message; Droid's looks the same otherwise, but what follows does not."""
+"""Fields of a whole first message; without them, Droid's looks the same."""
 
 _IMITATED = frozenset({"assistant", "result", "user"})
 _BODIES = frozenset({"response", "request"})

@@ -45,7 +45,7 @@ _PHRASES = {
     "run_in_background": "in the background",
     "replace_all": "everywhere in the file",
 }
-"""Inputs that decide, in words for when they are true."""
+"""Descriptions of inputs that matter for the decision, used when they are true."""
 
 
 class _Choice(msgspec.Struct):

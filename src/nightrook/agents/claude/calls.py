@@ -161,7 +161,7 @@ def _is_repeated(line: CountedLine, message: CountedMessage, last: CountedLine) 
 
 
 def _catch_up(skipped: CountedLine, facts: Facts) -> None:
-    """Note the time and the id of a line that was passed over."""
+    """Record the time and the id of a line that was skipped."""
     facts.at = seconds_since_1970(skipped.timestamp) or facts.at
     facts.last_uuid = skipped.uuid
 
@@ -332,7 +332,7 @@ def _limit(line: CountedLine, facts: Facts) -> Sequence[Finding]:
 
 
 def _decode(lines: Sequence[bytes]) -> Sequence[CountedLine]:
-    """Decode what lines have: a message each, unless one is damaged or a newline is missing."""
+    """Decode lines: one message each, unless one is damaged or a newline is missing."""
     try:
         return _decoder.decode_lines(b"\n".join(lines))
     except (ValueError, RecursionError):

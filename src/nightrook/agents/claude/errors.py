@@ -92,7 +92,7 @@ def api_error(message: shapes.Assistant, *, limited: bool) -> list[Event]:
 
 
 def error_in_words(text: str | None) -> list[Event]:
-    """Read a failure that only words report, as in 1.0; no events if they are not known."""
+    """Read a failure that only a text reports, as in 1.0; no events if the text is unknown."""
     kind = _kind_in_words(text)
     return [] if kind is None else _errors(kind, text)
 

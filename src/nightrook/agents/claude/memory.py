@@ -155,7 +155,7 @@ class Memory(memory.Memory):
         return known
 
     def stop(self, message: ApiMessage, reason: str | None, *, main: bool) -> None:
-        """Remember why a message of the model stopped, if that is known."""
+        """Remember the stop reason of a message of the model, if it is known."""
         if reason is None or message.stop_reason is not None:
             return
         message.stop_reason = reason
@@ -177,7 +177,7 @@ class Memory(memory.Memory):
         _remember(self.decisions, id, rejected)
 
     def deny(self, id: str, fix: str | None) -> None:
-        """Remember that the denial of a call was reported, and what would allow the call."""
+        """Remember that the denial of a call was reported, and the rule that would allow it."""
         _remember(self.fixes, id, fix)
 
     def release_task(self) -> Sequence[Event]:
@@ -208,7 +208,7 @@ class Memory(memory.Memory):
         return events
 
     def announce(self, started: ToolStarted) -> Sequence[Event]:
-        """Report that the model begins to write a call; its start follows with the input."""
+        """Report that the model started to write a call; its start follows with the input."""
         self.announced[started.id] = started
         forget_oldest(self.announced, _MOST_CALLS)
         return (ToolInputDelta(id=started.id, json="", name=started.name, parent=started.parent),)
@@ -234,7 +234,7 @@ class Memory(memory.Memory):
         return events
 
     def trim(self) -> list[Event]:
-        """Keep the end of a text in pieces, for its whole is yet to come."""
+        """Keep the end of a text in pieces; the whole text follows."""
         take_oldest(self.streaming, _pieces_size, most=_MOST_MESSAGES, most_size=_MOST_SIZE)
         for message in self.streaming.values():
             take_oldest(message.open, _block_size, most=_MOST_BLOCKS, most_size=_MOST_SIZE)

@@ -83,7 +83,7 @@ def _remember_prompt(memory: SessionMemory, call: ToolStarted) -> None:
 def _note_answer(
     memory: SessionMemory, message: shapes.Message, events: Sequence[Event], *, failed: bool
 ) -> None:
-    """Remember what a message of the main agent says about the end of its turn."""
+    """Remember the facts about the end of its turn in a message of the main agent."""
     turn = memory.turn
     if failed:
         turn.error = text_of(message.content) or "the request failed"
@@ -287,7 +287,7 @@ _MODES = {"plan_mode": "plan", "plan_mode_exit": "default"}
 
 
 def attachment(memory: SessionMemory, line: shapes.Attachment, raw: bytes) -> Sequence[Event]:
-    """Read what Claude Code added by itself: results of hooks, modes, queued prompts."""
+    """Read an attachment: results of hooks, modes, queued prompts."""
     events = _begin(memory, line)
     attached = line.attachment or shapes.Attached()
     kind = attached.type

@@ -257,7 +257,7 @@ def model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event
 
 
 def refusal(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
-    """Read why the model refused; the next message reports the refusal itself."""
+    """Read the reason of a refusal; the next message reports the refusal itself."""
     reason = switch.api_refusal_explanation or switch.api_refusal_category or switch.content
     return (Error(kind="policy", message=reason, retryable=False),) if reason else ()
 

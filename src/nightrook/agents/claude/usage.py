@@ -72,7 +72,7 @@ Models = Mapping[str, shapes.ModelUsage]
 
 
 def models_of(raw: msgspec.Raw) -> Models | None:
-    """Read what each model used; None if the result does not have it."""
+    """Read the usage of each model; None if the result does not have it."""
     entries = None if raw is NOTHING else salvage.decode_part(raw, _models_decoder)
     if entries is None:
         return None

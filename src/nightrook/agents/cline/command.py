@@ -79,7 +79,7 @@ def _refuse(task: Task) -> None:
 
 
 def prompt_above_stdin(prompt: str, data: str) -> str:
-    """Join a prompt and what is piped to it, as Cline does: a blank line is between them."""
+    """Join a prompt and piped text, as Cline does: with a blank line between them."""
     return f"{prompt}\n\n{data}"
 
 

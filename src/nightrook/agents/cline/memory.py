@@ -47,7 +47,7 @@ class Memory(memory.Memory):
         return was_mixed
 
     def count(self, used: UsageReported) -> UsageReported:
-        """Remember what an agent used so far."""
+        """Remember the usage of an agent so far."""
         self.used[used.parent] = used
         if len(self.used) > _MOST_SUBAGENTS:
             del self.used[next(parent for parent in self.used if parent is not None)]

@@ -37,7 +37,7 @@ def hook_event(memory: Memory, message: shapes.HookEvent, line: bytes) -> Events
 
 
 def agent_event(memory: Memory, message: shapes.AgentEvent, line: bytes) -> Events:
-    """Read what an agent did."""
+    """Read an action of an agent."""
     event = message.event
     # Most messages are pieces of a text.
     if (
@@ -215,7 +215,7 @@ def _exit_code(call: ToolStarted | None, result: tools.Result) -> int | None:
 
 
 def _usage(memory: Memory, event: shapes.UsageEvent) -> Events:
-    """Read what an agent used so far; a cost of 0 stands for an unknown price."""
+    """Read the usage of an agent so far; a cost of 0 stands for an unknown price."""
     if memory.parent in memory.mixed or not (event.totalInputTokens or event.totalOutputTokens):
         return ()  # whose usage it is, nobody knows: the result of the call reports it
     report = reported(
@@ -248,7 +248,7 @@ def _account(memory: Memory, parent: str | None) -> str:
 
 
 def _notice(memory: Memory, event: shapes.NoticeEvent) -> Events:
-    """Read a notice, or that the conversation was summarised."""
+    """Read a notice, or the replacement of the conversation by a summary."""
     detail = event.metadata
     if (detail.kind or "").endswith("compaction") and detail.phase == "completed":
         before, after = detail.tokensBefore, detail.tokensAfter

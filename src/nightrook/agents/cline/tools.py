@@ -1,4 +1,4 @@
-"""Cline's tools: their kinds, titles of calls, their results, and what a call did to files."""
+"""Cline's tools: their kinds, titles of calls, their results, and their changes to files."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -117,7 +117,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
 
 def with_stdin(prompt: str, data: str) -> str:
-    """Join a prompt and what is piped to it, as `codex exec` does (0.166.0)."""
+    """Join a prompt and piped text, as `codex exec` does (0.166.0)."""
     end = "" if data.endswith("\n") else "\n"
     return f"{prompt}\n\n<stdin>\n{data}{end}</stdin>"
 

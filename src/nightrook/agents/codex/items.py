@@ -150,7 +150,7 @@ def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Seque
 
 
 def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
-    """Read which files were changed; a failed change does not say which ones it reached."""
+    """Read the changed files; a failed change does not list those it reached."""
     id = memory.item(item.id)
     status = tools.STATUSES.get(item.status, "error")
     events = memory.finish(id, status, name=tools.PATCH, kind="edit")
@@ -267,7 +267,7 @@ def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> 
 
 
 def collab_completed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
-    """Read the end of such a call, and which subagents started or ended."""
+    """Read the end of such a call, and the start or end of subagents."""
     id = memory.item(item.id)
     states = item.agents_states or {}
     status = tools.STATUSES.get(item.status, "error")

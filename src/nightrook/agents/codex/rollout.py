@@ -355,7 +355,7 @@ _SILENT_RESPONSES = (
 
 
 def event_message(memory: RolloutMemory, line: shapes.EventMessage, raw: bytes) -> Sequence[Noted]:
-    """Read what Codex reported while it worked."""
+    """Read an event that Codex reported while it worked."""
     note_time(memory, line.timestamp)
     payload = line.payload or Payload()
     read = _EVENTS.get(payload.type)
@@ -365,7 +365,7 @@ def event_message(memory: RolloutMemory, line: shapes.EventMessage, raw: bytes) 
 
 
 def response_item(memory: RolloutMemory, line: shapes.ResponseItem, raw: bytes) -> Sequence[Event]:
-    """Read what the model wrote, or got."""
+    """Read an item that the model wrote or received."""
     note_time(memory, line.timestamp)
     payload = line.payload or Payload()
     if payload.type in _CALLS:
@@ -465,7 +465,7 @@ def _status(written: str | None) -> str:
 
 
 def _returned(memory: RolloutMemory, result: Payload) -> Sequence[Event]:
-    """Read what a tool returned, unless an item has reported its end."""
+    """Read the output of a tool, unless an item has reported its end."""
     id = result.call_id or ""
     call = memory.tools.get(id)
     if call is None:

@@ -40,7 +40,7 @@ class Memory(memory.Memory):
         return super().begin_turn()
 
     def drop_partial(self) -> None:
-        """Forget the pieces of a text: the whole text is known, or it is written again."""
+        """Drop the pieces of a text: the whole text is known, or it is written again."""
         self.partial_id, self.pieces = None, []
 
     def add_subagent(self, agent: str, call: str) -> None:

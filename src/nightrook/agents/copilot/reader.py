@@ -251,7 +251,7 @@ def subagent_ended(
 
 
 def call_failure(memory: Memory, message: shapes.CallFailure, line: bytes) -> Events:
-    """Read why a request failed; another message says whether it is repeated."""
+    """Read the failure of a request; another message says whether it is repeated."""
     memory.status, memory.attempt = message.data.status_code, message.data.retry_attempt
     return ()
 
@@ -265,7 +265,7 @@ def retry(memory: Memory, message: shapes.TurnRetry, line: bytes) -> Events:
 
 
 def usage(memory: Memory, message: shapes.Usage, line: bytes) -> Events:
-    """Read the tokens of a request; its `cost` is a multiplier of premium requests, no money."""
+    """Read the tokens of a request; its `cost` is a multiplier of premium requests, not money."""
     data = message.data
     return reported(
         usage_of(data),
@@ -345,7 +345,7 @@ def hook_end(memory: Memory, message: shapes.HookEnd, line: bytes) -> Events:
 
 
 def autopilot(memory: Memory, message: shapes.AutopilotStopped, line: bytes) -> Events:
-    """Read why autopilot stopped: at its limit, or because its work is done."""
+    """Read the end of autopilot: at its limit, or because its work is done."""
     memory.stopped = message.data.reason
     return ()
 
@@ -525,7 +525,7 @@ def title(memory: SessionMemory, message: shapes.StoredPrompt, line: bytes) -> S
 def subagent_name(
     memory: SessionMemory, message: shapes.SubagentStarted, line: bytes
 ) -> Sequence[Noted]:
-    """Read what a subagent is called; its records have its id."""
+    """Read the name of a subagent; its records have its id."""
     if message.data.agent_name and message.agent_id:
         memory.facts.subagents[message.agent_id] = message.data.agent_name
     return ()
@@ -544,7 +544,7 @@ def request(memory: SessionMemory, message: shapes.Record, line: bytes) -> Seque
 
 
 def process_end(memory: SessionMemory, message: shapes.Shutdown, line: bytes) -> Sequence[Noted]:
-    """Read what a process used, by model: all there is of versions without records of requests.
+    """Read the usage of a process by model: the only usage in versions without records of requests.
 
     Each process reports its own use, except that 1.0.102 reports that of the whole session.
     """

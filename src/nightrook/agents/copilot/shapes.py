@@ -114,7 +114,7 @@ class OutputData(_Data, frozen=True):
 
 
 class ShellOutput(_Message, tag="tool.shell_output"):
-    """A piece of what a command writes; `tool.execution_partial_result` repeats all pieces."""
+    """A piece of a command's output; `tool.execution_partial_result` repeats all pieces."""
 
     data: OutputData = OutputData()
 

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI's tools: their kinds, titles of calls, and what a call did to files."""
+"""GitHub Copilot CLI's tools: their kinds, titles of calls, and their changes to files."""
 
 import re
 from collections.abc import Iterator, Mapping

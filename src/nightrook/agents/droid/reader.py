@@ -308,7 +308,7 @@ def _part(
 
 
 def _prompt(memory: SessionMemory, id: str | None, content: shapes.Content, text: str) -> Events:
-    """Read a prompt, what Droid adds to one, or an error that is shown to the user only."""
+    """Read a prompt, text that Droid adds to one, or an error that only the user sees."""
     if content.visibility == "user_only":
         reason = _UPSTREAM.search(text)
         memory.failure = read_error(reason[1] if reason else text)
@@ -353,7 +353,7 @@ def begin(parts: Sequence[str]) -> SessionFacts:
 
 
 def counted(memory: SessionMemory, line: shapes.Counted, raw: bytes) -> Sequence[Noted]:
-    """Read the time of a line, for the sum of its session, or the document with that."""
+    """Read the time of a line, for the sum of its session, or the document with the sum."""
     session = memory.facts.session
     if memory.facts.has_sums:
         return [*_sums(memory.facts, line)]

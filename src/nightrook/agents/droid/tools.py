@@ -1,4 +1,4 @@
-"""Droid's tools: their kinds, titles of calls, and what a call did to files and plan."""
+"""Droid's tools: their kinds, titles of calls, and their changes to files and plan."""
 
 import re
 from collections.abc import Iterator

@@ -339,7 +339,7 @@ def notice(
 
 
 def failure(memory: SessionMemory, message: shapes.Failure, line: bytes) -> Sequence[Event]:
-    """Read why a request failed."""
+    """Read the failure of a request."""
     note_time(memory, message.timestamp)
     text = _plain(message.content)
     if not memory.is_new(message.id or memory.new_id("message")):

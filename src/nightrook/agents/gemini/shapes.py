@@ -112,7 +112,7 @@ class StoredMessage(Shape):
 
 
 class Prompt(StoredMessage, tag="user"):
-    """A prompt, what tools returned, or what the agent itself adds."""
+    """A prompt, the results of tools, or text that the agent adds."""
 
 
 class Request(StoredMessage, tag="gemini"):

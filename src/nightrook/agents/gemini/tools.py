@@ -1,4 +1,4 @@
-"""Gemini CLI's tools: their kinds, titles of calls, and what a call did to files and plan."""
+"""Gemini CLI's tools: their kinds, titles of calls, and their changes to files and plan."""
 
 from collections.abc import Iterator
 

@@ -53,7 +53,7 @@ def read(text: str | None, kind: str | None = None) -> Error:
 
 
 def shortened(text: str) -> str:
-    """An error without the words that Goose puts around every error."""
+    """Return an error without the text that Goose puts around every error."""
     return _ADVICE.sub("", _PREFIX.sub("", text, count=1)).strip()
 
 

@@ -154,14 +154,14 @@ def result(memory: memories.Memory, part: shapes.Part) -> Sequence[Event]:
 
 
 def _notification(memory: Memory, part: shapes.Part) -> Event:
-    """Read what Goose says about itself; that its credit is used up ends the run."""
+    """Read a message about Goose itself; used-up credit ends the run."""
     said = notice(part)
     memory.failure = said if isinstance(said, Error) else memory.failure
     return said
 
 
 def notice(part: shapes.Part) -> Event:
-    """Read what Goose says about itself: a compaction, or that the credit is used up."""
+    """Read a message about Goose itself: a compaction, or used-up credit."""
     if part.notification_type == "creditsExhausted":
         return Error(kind="quota", message=part.msg, retryable=False, needs_payment=True)
     if part.msg == _COMPACTED:
@@ -170,7 +170,7 @@ def notice(part: shapes.Part) -> Event:
 
 
 def notification(memory: Memory, message: shapes.Notification, line: bytes) -> Events:
-    """Read a sign of life of a call, such as the tool that a subagent uses."""
+    """Read a progress message of a call, such as the tool that a subagent uses."""
     if message.extension_id not in memory.tools:
         return ()
     log = message.log or shapes.Log()
@@ -266,7 +266,7 @@ def stored_message(
 
 
 def _prompt(memory: SessionMemory, text: str, *, is_typed: bool) -> Sequence[Event]:
-    """Read a prompt, or what Goose adds to one."""
+    """Read a prompt, or text that Goose adds to one."""
     if not is_typed:
         return (UserMessage(text=text, synthetic=True),)
     return [*memory.next_turn(), UserMessage(text=text)]

@@ -23,7 +23,7 @@ class CallValue(Shape):
 
 
 class Call(Shape):
-    """A call, or why the model's request for one is invalid: then the tool is not named."""
+    """A call, or the error of an invalid request for one: then the tool is not named."""
 
     value: CallValue | None = None
     error: str | None = None
@@ -85,7 +85,7 @@ class Log(Shape):
 
 
 class Notification(Shape, tag="notification"):
-    """A sign of life of a call; `extension_id` is its id."""
+    """A progress message of a call; `extension_id` is its id."""
 
     extension_id: str | None = None
     log: Log | None = None

@@ -1,4 +1,4 @@
-"""Goose's tools: their kinds, titles of calls, and what a call did to files."""
+"""Goose's tools: their kinds, titles of calls, and their changes to files."""
 
 import re
 from collections.abc import Iterator

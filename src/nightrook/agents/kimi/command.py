@@ -32,7 +32,7 @@ def invoke(task: Task) -> Invocation:
 
 
 def _refuse(task: Task) -> None:
-    """Refuse what it cannot do: with `--prompt`, it allows everything."""
+    """Refuse options that it does not have: with `--prompt`, it allows everything."""
     if not fits_argument(task.prompt):
         raise UnsupportedError(
             "kimi", "takes its prompt only as an argument, which must be shorter", "use --via acp"

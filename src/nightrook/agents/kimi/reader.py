@@ -143,7 +143,7 @@ def _tool(memory: Memory, id: str, text: str) -> Sequence[Event]:
 
 
 def meta(memory: Memory, message: shapes.Meta, line: bytes) -> Sequence[Event]:
-    """Read what Kimi Code says about itself."""
+    """Read a message about Kimi Code itself."""
     read = _META.get(message.type)
     if read is None:
         return (Unknown(name=f"meta/{message.type}", raw=salvage.raw_copy(line)),)
@@ -174,7 +174,7 @@ def _retrying(memory: Memory, message: shapes.Meta) -> Sequence[Event]:
 
 
 def _end(memory: Memory, message: shapes.Meta) -> Sequence[Event]:
-    """Read how to resume the session: only a run that ended well says so."""
+    """Read the hint to resume the session: only a run that ended well writes it."""
     events = [*memory.begin_turn(), *memory.abandon()]
     if message.session_id is not None and message.session_id not in memory.sessions:
         memory.sessions.add(message.session_id)
@@ -185,7 +185,7 @@ def _end(memory: Memory, message: shapes.Meta) -> Sequence[Event]:
 
 
 def goal(memory: Memory, message: shapes.Goal, line: bytes) -> Sequence[Event]:
-    """Read how a goal ended, before the end of the run."""
+    """Read the end of a goal, before the end of the run."""
     if message.type != "goal.summary":
         return (Unknown(name=message.type, raw=salvage.raw_copy(line)),)
     events = memory.begin_turn()
@@ -217,7 +217,7 @@ def begin(parts: Sequence[str]) -> SessionFacts:
 
 
 def profile(memory: SessionMemory, line: shapes.Profile, raw: bytes) -> Sequence[Noted]:
-    """Read who the agent is, and where it works."""
+    """Read the profile of the agent, and its working folder."""
     note_time(memory, line.time)
     facts, environment = memory.facts, line.environmentDisclosure
     facts.profile = line.profileName or facts.profile
@@ -246,7 +246,7 @@ def prompt(memory: SessionMemory, line: shapes.Prompt, raw: bytes) -> Sequence[N
 
 
 def request(memory: SessionMemory, line: shapes.Request, raw: bytes) -> Sequence[Noted]:
-    """Read which model answers; records of use have only its alias."""
+    """Read the name of the model; records of usage have only its alias."""
     note_time(memory, line.time)
     if line.model:
         memory.facts.models[line.modelAlias or ""] = line.model
@@ -254,7 +254,7 @@ def request(memory: SessionMemory, line: shapes.Request, raw: bytes) -> Sequence
 
 
 def use(memory: SessionMemory, line: shapes.Use, raw: bytes) -> Sequence[Noted]:
-    """Read a record of use, which has no id but its place in the file."""
+    """Read a record of usage, whose only id is its place in the file."""
     note_time(memory, line.time)
     facts = memory.facts
     facts.records += 1
@@ -339,7 +339,7 @@ def _returned(memory: SessionMemory, event: shapes.Event) -> Iterator[Event]:
 
 
 def turn_end(memory: SessionMemory, line: shapes.TurnEnd, raw: bytes) -> Sequence[Event]:
-    """Read how a turn ended."""
+    """Read the end of a turn."""
     note_time(memory, line.time)
     events = [*memory.begin_turn(), *memory.abandon()]
     turns, memory.steps = memory.steps or None, 0

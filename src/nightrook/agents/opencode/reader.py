@@ -74,7 +74,7 @@ def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Events
 
 
 def text(memory: Memory, message: shapes.Text, line: bytes) -> Events:
-    """Read a text of the model, or what the agent writes to the model after a compaction."""
+    """Read a text of the model, or the agent's text for the model after a compaction."""
     if message.sessionID != memory.session:
         return _enter(text, memory, message, line)
     part = message.part

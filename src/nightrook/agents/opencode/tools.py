@@ -1,4 +1,4 @@
-"""The tools: their kinds, titles of calls, and what a call did to files and plan.
+"""The tools: their kinds, titles of calls, and their changes to files and plan.
 
 There is no `Tools`: the agent makes the titles of most calls itself, and names do not show which
 server a tool belongs to.
@@ -156,7 +156,7 @@ def changes(name: str, id: str, state: ToolState) -> Iterator[Event]:
 
 
 def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
-    """A file that was written as a whole; what it replaced is not reported."""
+    """A file that was written as a whole; the replaced content is not reported."""
     if not new:
         return FileChanged(path=path, change="modify", tool_id=id)
     input = None if state.input is NOTHING else salvage.decode_part(state.input, _written_decoder)

@@ -1,4 +1,4 @@
-"""Reads the lines of stored sessions: what happened, and what was used.
+"""Reads the lines of stored sessions, as events and as usage.
 
 Telemetry reports the tokens of each response, and is the only line for those of subagents. Where a
 session has none, the answers report theirs. Sessions do not report when a turn ends: the next
@@ -149,7 +149,7 @@ def assistant(memory: Memory, line: shapes.StoredAssistant, raw: bytes) -> Seque
 
 
 def counted_answer(memory: Memory, line: shapes.CountedAnswer, raw: bytes) -> Sequence[Noted]:
-    """Read what the ledger needs of an answer."""
+    """Read the usage in an answer, for the ledger."""
     note_time(memory, line.timestamp)
     noted: list[Noted] = [*_session(memory.facts, line)]
     for report in _used_by_answer(memory, line):
@@ -172,7 +172,7 @@ def _called(memory: Memory, call: shapes.FunctionCall) -> Sequence[Event]:
 
 
 def tool_result(memory: Memory, line: shapes.StoredToolResult, raw: bytes) -> Sequence[Event]:
-    """Read what a tool returned."""
+    """Read the result of a tool."""
     events = _begin(memory, line)
     result = line.toolCallResult or shapes.CallResult()
     for part in _parts(line.message):
@@ -212,7 +212,7 @@ def _returned(
 
 
 def system(memory: Memory, line: shapes.StoredSystem, raw: bytes) -> Sequence[Noted]:
-    """Read telemetry, a title, or something else that Qwen Code notes, by its subtype."""
+    """Read telemetry, a title, or another entry of Qwen Code's, by its subtype."""
     noted: list[Noted] = [*_begin(memory, line), *_session(memory.facts, line)]
     payload = line.systemPayload or shapes.Payload()
     if line.subtype == "ui_telemetry":

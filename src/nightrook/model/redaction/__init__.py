@@ -1,1 +1,1 @@
-"""Secrets in text: what they look like, where their values come from, how they are replaced."""
+"""Secrets in text: their shapes, the sources of their values, and their replacement."""

@@ -1,4 +1,4 @@
-"""Moves the start of a secret from one delta to the next, so that no secret is split."""
+"""Moves the start of a secret from a delta to the next one, so that no secret is split."""
 
 from collections.abc import Mapping
 from posixpath import commonprefix

@@ -49,7 +49,7 @@ _MOST_DRAFTS = 64
 
 
 class Draft(msgspec.Struct):
-    """A text or thought that is still being written: a sign of life, not an item."""
+    """A text or thought that is still being written; it is not an item yet."""
 
     kind: Literal["text", "thinking"]
     parent: str | None

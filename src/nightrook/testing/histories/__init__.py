@@ -1,4 +1,4 @@
-"""Writes what agents keep on disk, for demos and tests: `write` puts sessions into a made-up home.
+"""Writes agents' files on disk for demos and tests: `write` puts sessions into a made-up home.
 
 The files have the form that the real programs write, with the repetitions that make totals wrong
 if they are added up: lines of one message, copies in forks, sums of subagents.

@@ -1,4 +1,4 @@
-"""Claude Code: one file a session; a message has a line for each of its parts."""
+"""Claude Code: one file per session; a message has a line for each of its parts."""
 
 from collections.abc import Iterator
 from pathlib import Path

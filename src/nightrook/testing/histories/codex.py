@@ -1,4 +1,4 @@
-"""Codex: a rollout a thread; each call is one record, and a count that repeats the total."""
+"""Codex: one rollout per thread; each call is one record, and a count that repeats the total."""
 
 from collections.abc import Iterator
 from pathlib import Path

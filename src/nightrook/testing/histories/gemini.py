@@ -1,4 +1,4 @@
-"""Gemini: one file a session; a message is written again when its tools have ended."""
+"""Gemini: one file per session; a message is written again when its tools have ended."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -1,4 +1,4 @@
-"""Qwen: one file a session; a call of the main thread is reported twice."""
+"""Qwen: one file per session; a call of the main thread is reported twice."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A session as a script: what was called when, in neutral terms; and lines of JSON for it."""
+"""A session as a script: its timed calls, in neutral terms; and lines of JSON for it."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ class StoredCommand(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCall:
-    """One request to a model and what it used; `input` is without the cache."""
+    """One request to a model and its usage; `input` is without the cache."""
 
     id: str
     at: float
