@@ -1,4 +1,4 @@
-"""`nightrook.cost`: what agents used on this machine, from a ledger that is up to date."""
+"""`nightrook.cost`: the usage of agents on this machine, from a ledger that is up to date."""
 
 import os
 import time
@@ -33,7 +33,7 @@ def cost(
     timezone: str | None = None,
     home: str | os.PathLike[str] | None = None,
 ) -> CostReport:
-    """Report what agents used on this machine: runs of rook, and sessions that people had.
+    """Report the usage of agents on this machine: runs of rook, and sessions that people had.
 
     First reads what agents wrote since the last report. `by` is one or several of hour, day, week,
     month, agent, model, project, branch, session, subagent, run and loop, separated by commas.
@@ -69,7 +69,7 @@ def cost_query(
     model: str | None = None,
     timezone: str | None = None,
 ) -> CostQuery:
-    """Read what a report is asked for; an OptionError says what is wrong with it."""
+    """Read the query of a report; raise an OptionError if it is invalid."""
     zone = zone_of(timezone)
     start, end = period(since, until, zone, time.time())
     return CostQuery(

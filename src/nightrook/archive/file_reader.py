@@ -72,7 +72,7 @@ class FileReader:
         self._memory: Any = None
 
     def read(self, file: FoundFile, source: Source) -> Iterator[Part]:
-        """Yield what is new in a file; the source says how far it was read when that is done.
+        """Yield new findings in a file; the source has the position when that is done.
 
         What cannot be read makes the source unreadable; nothing is raised.
         """
@@ -92,7 +92,7 @@ class FileReader:
         yield Part([], 0)
 
     def save(self, source: Source) -> None:
-        """Note how far the file that is being read was read, so that a batch can be written."""
+        """Record the position in the current file, so that a batch can be written."""
         if self._memory is not None:
             note_position(self._fd, source, self._position)
             source.memory = _dump(self._memory)
@@ -221,13 +221,13 @@ def start_position(fd: int, source: Source, stamp: Stamp) -> int:
 
 
 def note_position(fd: int, source: Source, position: int) -> None:
-    """Note how far a file was read."""
+    """Record the position up to which a file was read."""
     source.position = position
     source.head_hash, source.tail_hash = _hashes(fd, source)
 
 
 def note_stamp(source: Source, stamp: Stamp) -> None:
-    """Note the state of a file, by which it is known to be unchanged.
+    """Record the state of a file, which shows later whether it has changed.
 
     A file that changed just now has no inode noted: it is compared again next time.
     """

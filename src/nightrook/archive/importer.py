@@ -1,4 +1,4 @@
-"""Brings the ledger up to date: finds what agents wrote since the last time, and reads it."""
+"""Brings the ledger up to date: finds and reads what agents have written since the last import."""
 
 import fcntl
 import gc
@@ -225,7 +225,7 @@ class _Import:
             self._read(readers[agent], file, source)
 
     def _import_runs(self, home: Path) -> None:
-        """Import what runs of rook report."""
+        """Import the figures that runs of rook report."""
         query = "SELECT name, stamp FROM runs"
         known: dict[str, str] = dict(self._ledger.connection.execute(query).fetchall())
         reading = read_runs(home, known)
@@ -254,7 +254,7 @@ class _Import:
         self._batch, self._unwritten = Batch(), 0
 
     def _note_folders(self, search: Search) -> None:
-        """Note the folders, and files that a person named, that could not be read."""
+        """Record the folders, and the files a person named, that could not be read."""
         sources = self._ledger.sources() if search.problems else {}
         for path, (agent, reason) in search.problems.items():
             source = sources.get(path) or Source(agent=agent, path=path)
@@ -263,7 +263,7 @@ class _Import:
             self.report.problems.append(Problem(path, reason))
 
     def _note_missing(self, found: set[str], search: Search) -> None:
-        """Note which files are gone; what was counted of them stays counted."""
+        """Record which files are gone; their calls stay counted."""
         searched = {history.agent for history in self._histories}
         query = "SELECT path, agent, state FROM sources WHERE state != 'gone'"
         missing = [

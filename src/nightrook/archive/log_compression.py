@@ -1,4 +1,4 @@
-"""Which runs have logs to compress or to restore, and doing it.
+"""Compression and restoring of the logs of runs.
 
 A run that has not ended, is pinned or is damaged is left as it is; how the logs are packed without
 a risk to them is in `store/packing.py`.
@@ -26,7 +26,7 @@ class Candidate(NamedTuple):
 
     run: Stored
     size: int
-    """What its logs take now."""
+    """Bytes its logs take now."""
 
 
 class Skipped(NamedTuple):

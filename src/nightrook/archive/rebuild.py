@@ -1,4 +1,4 @@
-"""Reads all sources again into a new ledger, and keeps what can no longer be read."""
+"""Reads all sources again into a new ledger, and keeps records whose source is gone."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ c.source_id != 0 AND (
 
 
 def carry_over(old: Ledger, new: Ledger) -> None:
-    """Merge into a new ledger, for which all sources were read again, what only the old one has."""
+    """Add the records that only the old ledger has to a new one, which has read all sources."""
     again = new.sources()
     old.connection.execute("CREATE TEMP TABLE read_again (path TEXT PRIMARY KEY)")
     old.connection.executemany(
@@ -93,7 +93,7 @@ def _add_sources(batch: Batch, known: dict[str, Source], again: dict[str, Source
 
 
 def _add_facts(batch: Batch, old: Ledger, new: Ledger) -> None:
-    """Keep what is known about sessions and limits, and the runs that were removed."""
+    """Keep the facts on sessions and limits, and the runs that were removed."""
     read = {run.name for run in read_runs(new.connection)}
     for key, session in read_sessions(old.connection):
         batch.sessions[key] = session

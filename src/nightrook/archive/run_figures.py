@@ -1,4 +1,4 @@
-"""Finds the runs of rook that have ended since the last time, and reads what they used."""
+"""Finds the runs of rook that have ended since the last import, and reads their usage."""
 
 import os
 from collections.abc import Mapping

@@ -179,7 +179,7 @@ class Search:
                     self._note_closed(entry.path, agent)
 
     def _note_closed(self, link: str, agent: str) -> None:
-        """Note a link to what cannot be seen; one that leads nowhere or to itself is nothing."""
+        """Record a link whose target cannot be seen; ignore one that leads nowhere or to itself."""
         try:
             Path(link).stat()
         except PermissionError as error:

@@ -49,7 +49,7 @@ class CurrentTask(msgspec.Struct):
     """Cost since then."""
 
     stop: Callable[[str | None], None] = lambda _: None
-    """Ends it; takes what asks for it, as `Run.stop` does."""
+    """Ends the run; takes the requester, as `Run.stop` does."""
 
     @property
     def spent_usd(self) -> float:
@@ -82,7 +82,7 @@ class TaskRun(Protocol):
 
 
 def start_here(options: RunOptions) -> TaskRun:
-    """A run of a task on this machine; other processes can answer what its agent asks."""
+    """A run of a task on this machine; other processes can answer its agent's questions."""
     made = start(options)
     made.others.waited_for = made.asks
     return made
@@ -166,7 +166,7 @@ class Batch:
             yield result
 
     def stop(self, *, by: str | None = None) -> None:
-        """Start no more tasks, and end those that are running; `by` is what asks for it."""
+        """Start no more tasks, and end those that are running; `by` names the requester."""
         self._stopped = True
         for each in self.current.values():
             each.stop(by)
@@ -190,7 +190,7 @@ class Batch:
             self._results.put_nowait(await self._kept(result))
 
     async def _kept(self, result: BatchResult) -> BatchResult:
-        """Keep a result; if that fails, it says so, and the task is done again on a resume."""
+        """Store a result; if that fails, report it: the task is done again on a resume."""
         try:
             await self._queue.done(result)
         except (NightrookError, OSError) as error:
@@ -255,7 +255,7 @@ class Batch:
         )
 
     def _new_run(self, task: BatchTask, place: tuple[str, int]) -> TaskRun:
-        """The run of a task, which may spend its own limit, and what is left for all."""
+        """The run of a task, which may spend its own limit, and the rest of the batch's."""
         left = task.run.max_cost
         if self._max_cost is not None:
             of_all = max(0.0, self._max_cost - self.spent_usd)
@@ -324,7 +324,7 @@ def _spent(results: Sequence[BatchResult]) -> float:
 
 
 def _summed(results: Sequence[BatchResult]) -> BatchResult:
-    """The last result of a task, with what all its runs have spent."""
+    """The last result of a task, with the cost of all its runs."""
     known = [result for result in results if result.spent_usd is not None]
     return replace(
         results[-1],

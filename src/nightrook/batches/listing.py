@@ -1,4 +1,4 @@
-"""Reads batches from their folders as they are now: each task, its run, and what it has cost."""
+"""Reads batches from their folders as they are now: each task, its run and its cost."""
 
 import time
 from collections.abc import Sequence

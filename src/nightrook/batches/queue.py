@@ -32,7 +32,7 @@ _RunsByPart = Mapping[tuple[str, int], Sequence[RunFolder]]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A task, and what was done for it before the batch was interrupted."""
+    """A task, with its results before the batch was interrupted."""
 
     task: BatchTask
     place: tuple[str, int]
@@ -55,7 +55,7 @@ class Queue(Protocol):
         """Take the next job; None if there are no more."""
 
     async def done(self, result: BatchResult) -> None:
-        """Keep the result of a task."""
+        """Store the result of a task."""
 
 
 class FolderQueue:
@@ -70,7 +70,7 @@ class FolderQueue:
         return read_tasks(self.folder.tasks(), str(self.folder.tasks_path))
 
     def remaining(self) -> Sequence[Job]:
-        """The tasks without a result; what is left of their processes is ended."""
+        """Return the tasks without a result, and end the rest of their processes."""
         if self._jobs is None:
             self._jobs = deque(self._open_jobs())
         return tuple(self._jobs)
@@ -165,7 +165,7 @@ def _cost_source(state: LoopState) -> Source:
 
 
 def _loop_so_far(task: BatchTask, loop: LoopFolder, started: _RunsByPart) -> BatchResult:
-    """The result of a loop so far, with what a run of it spent that was cut short."""
+    """The result of a loop so far, with the cost of a run that was cut short."""
     state = loop.state()
     if state is None:
         return BatchResult(id=task.id, ok=False, status="interrupted", exit_code=130, duration_s=0)

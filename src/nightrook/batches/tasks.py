@@ -56,7 +56,7 @@ _ALWAYS_WRITTEN = (
 def read_tasks(
     data: bytes, name: str, defaults: Mapping[str, Any] | None = None
 ) -> list[BatchTask]:
-    """Read a file of tasks; an error names the line and what is wrong with it.
+    """Read a file of tasks; an error names the line and the problem.
 
     `defaults` are the fields of tasks that do not set them.
     """

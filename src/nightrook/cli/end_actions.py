@@ -30,7 +30,7 @@ class EndActions:
         self._started = time.monotonic()
 
     def warn(self) -> None:
-        """Say before the start what cannot be done at the end."""
+        """Report before the start which actions are impossible at the end."""
         if self._urls:
             from nightrook.notify.services import MISSING, is_installed  # rarely needed
 

@@ -1,4 +1,4 @@
-"""Settings: what there are, where they are kept, and which of them apply.
+"""Settings: their names and types, their files, and the ones that apply.
 
 Only `cli` reads them, except for those in `user_settings.py`.
 """

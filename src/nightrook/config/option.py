@@ -271,7 +271,7 @@ def _plain(raw: Any) -> Any:
 
 
 def _prepared(raw: Any, kind: Any) -> Any:
-    """Turn what people write for a time or a share into a number."""
+    """Convert a time or a share, as people write it, to a number."""
     title = _title(kind)
     if title == _TIME:
         if isinstance(raw, timedelta):

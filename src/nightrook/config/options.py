@@ -255,7 +255,7 @@ class PortableOptions(AgentOptions, frozen=True, kw_only=True):
 
 
 class RunOptions(PortableOptions, frozen=True, kw_only=True):
-    """Everything that a run was asked for, from the command line or a program to the recorder."""
+    """All options of a run, from the command line or a program to the recorder."""
 
     stream: Annotated[
         bool,

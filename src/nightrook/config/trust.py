@@ -50,7 +50,7 @@ def revoke(folder: Path, path: Path) -> int:
 
 
 def paths(folder: Path) -> list[Path]:
-    """The files of which a content is trusted."""
+    """The files with a trusted content."""
     return sorted({path for _, path in _entries(folder)})
 
 

@@ -57,13 +57,13 @@ def closed_elsewhere(about: About, closed: ClosedQuestion | None) -> str:
 
 
 def decided(record: Record, decisions: Mapping[str, Decided]) -> Iterator[str]:
-    """Say what was decided on the request of a record, if it is one: a line without prefix."""
+    """Return the decision on a record's request, if it is one, as a line without prefix."""
     if isinstance(record.event, PermissionRequested):
         yield from decided_on(record.event.id, decisions)
 
 
 def decided_on(ask: str | None, decisions: Mapping[str, Decided]) -> Iterator[str]:
-    """Say what was decided on a question, by its id: a line without prefix."""
+    """Return the decision on a question, by its id, as a line without prefix."""
     made = decisions.get(ask or "")
     if made is not None:
         words = f"{made.name or 'a tool'}: {made.title}" if made.title else made.name or "a tool"

@@ -1,4 +1,4 @@
-"""The end of a run in a few lines: how it ended, what it did, and what to do next."""
+"""The end of a run in a few lines: its outcome, its results and the next steps."""
 
 import shlex
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     """The command that installs the agent."""
 
     login: str | None = None
-    """The command that logs in, if that is what the run lacked."""
+    """The command that logs in, if the run lacked a login."""
 
     own_agent: str | None = None
     """Name of the agent in the user's settings, if they define it."""
@@ -62,7 +62,7 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(NamedTuple):
-    """Something to do after a run: what it is for, if that needs words, and a command."""
+    """A next step after a run: its purpose, if that needs words, and a command."""
 
     label: str
     command: str
@@ -282,7 +282,7 @@ def _labelled(label: str, command: str) -> Step | None:
 
 
 def _show(about: AboutRun, *flags: str) -> str:
-    """The command that shows more of the run than what is shown already."""
+    """The command that shows more of the run than is shown already."""
     is_shown = about.shown == "everything" or (about.shown == "lines" and not flags)
     return "" if is_shown or about.run is None else suggested("show", about.run, *flags)
 

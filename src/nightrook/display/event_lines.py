@@ -349,12 +349,12 @@ class Calls:
         return self._held is not None
 
     def start(self, event: ToolStarted, at: float | None, cwd: str | None) -> Call:
-        """Note that a call runs."""
+        """Record the start of a call."""
         started = self._open[event.id] = call(event, at, cwd)
         return started
 
     def finish(self, event: ToolFinished, at: float | None) -> EndedCall | None:
-        """Note that a call has ended; None if it is held back."""
+        """Record the end of a call; None if it is held back."""
         call = self._open.pop(event.id, None)
         ended = EndedCall(event, call, at, self._changes.pop(event.id, []))
         if call and event.status in FAILED:
@@ -365,7 +365,7 @@ class Calls:
         return ended
 
     def count(self, change: FileChanged) -> None:
-        """Note the lines that a call changed in one file."""
+        """Record the lines that a call changed in one file."""
         id = change.tool_id
         if self._held is not None and id == self._held.finished.id:
             self._held.changes.append(change)

@@ -202,7 +202,7 @@ class Page:
             yield from self._layout.render(event_lines.ending(event, self._context.cost))
 
     def _turn_use(self, turn: Item, uses: Sequence[TurnUse]) -> Iterator[str]:
-        """Yield why a turn failed, and what it used."""
+        """Yield the reason why a turn failed, and its usage."""
         if turn.status == "error":
             failed = TurnFinished(ok=False, errors=(turn.detail,) if turn.detail else None)
             yield from self._layout.render(event_lines.ending(failed, self._context.cost))

@@ -351,7 +351,7 @@ class TerminalDisplay:
         return self._lines.released()
 
     def tick(self, now: float) -> None:
-        """Show in the status line what is running at this time."""
+        """Show the current activity in the status line."""
         self.screen.put(list(self.released()))
         self.frame(now)()
 
@@ -373,7 +373,7 @@ class TerminalDisplay:
         self.screen.resume()
 
     def close(self) -> None:
-        """Write what was held back and remove the status line."""
+        """Write the text that was held back and remove the status line."""
         self.screen.put(list(self.released()))
         self.screen.close(_PROGRESS.format(_OVER, 0))
 

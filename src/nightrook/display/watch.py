@@ -35,7 +35,7 @@ def watch_table(
     home: str | None = None,
     paint: Paint | None = None,
 ) -> list[str]:
-    """Everything that is active, that with the newest activity first, and what it cost together.
+    """All active sessions and runs, the one active last first, and their total cost.
 
     The lines fit so many columns and rows.
     """
@@ -75,12 +75,12 @@ def prompt_line(row: Row, prompt: str, *, width: int | None, paint: Paint) -> st
 
 
 def waiting_line(row: Row) -> str:
-    """Say that a session or a run waits for a person."""
+    """Return the line for a session or a run that waits for a person."""
     return f"[rook] {safe_line(row.label)} is waiting for you"
 
 
 def last_line(row: Row) -> str:
-    """Say how a run ended."""
+    """Return the line for the end of a run."""
     began = row.turn_began
     parts = [row.status.replace("_", " ") if row.status else "its verdict is lost"]
     parts += [duration(elapsed_s(began, row.changed_at))] if began is not None else []

@@ -40,19 +40,19 @@ _NO_RESPONDERS = "503"
 
 
 class FleetError(NightrookError):
-    """Something about the fleet that the user has to know."""
+    """An error of the fleet that the user should know."""
 
 
 class ServerAwayError(FleetError):
-    """The server cannot be reached now; what was asked for may have happened or not."""
+    """The server cannot be reached now; the request may have been carried out or not."""
 
 
 class RefusedError(FleetError):
-    """The server refused what was asked for, such as a chunk for a stream that is full."""
+    """The server refused a request, such as a chunk for a stream that is full."""
 
 
 class ConflictError(FleetError):
-    """Another process was first: the subject has another last message than was expected."""
+    """Another process was first: the subject's last message is not the expected one."""
 
     def __init__(self, answer: str) -> None:
         super().__init__("another process was first")

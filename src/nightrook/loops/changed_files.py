@@ -17,7 +17,7 @@ from nightrook.runs.git.repository import Repository
 
 
 class Snapshots:
-    """Snapshots of all files that git does not ignore, and what changed between two of them.
+    """Snapshots of all files that git does not ignore, and the changes between two of them.
 
     The index and the objects are kept in a folder of the loop: the repository is only read.
     """
@@ -78,7 +78,7 @@ _Listing = dict[bytes, bytes]
 
 
 class Listings:
-    """Lists of all files, and what changed between two of them; links are never followed.
+    """Lists of all files, and the changes between two of them; links are never followed.
 
     The last list is kept in the loop's folder, so that a crash does not lose it.
     """

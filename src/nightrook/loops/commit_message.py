@@ -1,4 +1,4 @@
-"""The message of a commit that a loop makes: the task, and what one iteration changed."""
+"""The message of a commit that a loop makes: the task, and the changes of one iteration."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +35,7 @@ def commit_message(
 def run_commit_message(
     task: str | None, files: Sequence[str], run: str, environ: Mapping[str, str]
 ) -> str:
-    """Describe a commit of what a run changed elsewhere."""
+    """Describe a commit of changes that a run made elsewhere."""
     return _message(task or "", files, f"Applied by rook ({suggested('show', run)}).", environ)
 
 

@@ -83,7 +83,7 @@ class Effects(Protocol):
         """Compare the files with a snapshot; None if that is not possible."""
 
     def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
-        """Commit what the agent changed; a GitError if that is not possible.
+        """Commit the agent's changes; a GitError if that is not possible.
 
         `message` returns the message for the names of the changed files.
         """
@@ -176,7 +176,7 @@ class RealEffects:
         return self._files.change(before)
 
     def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
-        """Commit what the agent changed, to the repository and branch of the loop's start only."""
+        """Commit the agent's changes, to the repository and branch of the loop's start only."""
         repository = self._plan.repository
         if repository is None:
             raise GitError(f"{self._cwd} isn't in a git repository")
@@ -258,7 +258,7 @@ class RealEffects:
                 emit(event)
 
     async def _watch(self, current: Run, request: RunRequest, emit: Emit) -> None:
-        """Look regularly whether the agent is stuck, and report it once if it seems so."""
+        """Check regularly whether the agent is stuck, and report it once if it seems so."""
         watchdog = Watchdog(str(current.folder.path), self._plan.idle_s)
         suspected = False
         while True:

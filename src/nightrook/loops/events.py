@@ -1,4 +1,4 @@
-"""The events of a loop: its own steps, and in brief what the agent of each iteration does."""
+"""The events of a loop: its own steps, and in brief the actions of each iteration's agent."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -194,7 +194,7 @@ LoopEvent = (
 )
 
 AGENT_EVENTS = (ToolStarted, ToolCompleted, AgentThinking, SessionStats)
-"""The events that report what the agent of an iteration does."""
+"""The events that report the actions of an iteration's agent."""
 
 
 _LONGEST_TEXT = 200

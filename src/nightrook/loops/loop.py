@@ -179,7 +179,7 @@ class Iterations:
         )
 
     def _commit(self, pending: PendingRun, run: str | None) -> tuple[Committed, str | UnsetType]:
-        """Commit what a run changed, if that was asked for; else return why it was not possible."""
+        """Commit the changes of a run, if requested; return why that failed, if it did."""
         if not self._plan.commit:
             return Committed(), UNSET
         message = partial(
@@ -491,7 +491,7 @@ class Loop:
             self._progress.save(wait=None)
 
     def _decide(self) -> None:
-        """Ask the rules what to do after a run, and do it."""
+        """Apply the rules after a run, and take the step they decide on."""
         moment = _moment(self.plan, self._progress, self.effects)
         self._follow(after_run(msgspec.structs.replace(moment, stopped_by=self._stopped_by)))
 

@@ -103,7 +103,7 @@ def _ended_well(state: RunState) -> bool:
 
 
 def _reported_error(state: RunState) -> str | None:
-    """Return what went wrong, in the words of the agent or its provider."""
+    """Return the error, in the words of the agent or its provider."""
     if _ended_well(state):
         return None
     last = state.results[-1] if state.results else None
@@ -114,7 +114,7 @@ def _reported_error(state: RunState) -> str | None:
 
 
 class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was started, and what it has spent so far."""
+    """A run that was started, with its cost so far."""
 
     run: str
     iteration: int
@@ -153,7 +153,7 @@ def current_run(home: Path, loop: str, pending: PendingRun) -> CurrentRun | None
 
 
 def recovered_report(folder: RunFolder, pending: PendingRun, goal: Goal) -> Report:
-    """Read what a run did before a crash cut it short: it is not run, nor paid for, again."""
+    """Read the report of a run cut short by a crash: it is not run, nor paid for, again."""
     kept, info = settle(folder), folder.info()
     state = state_of(folder, info, PriceBook()) if info else None
     verdict = (

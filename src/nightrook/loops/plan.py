@@ -1,4 +1,4 @@
-"""The plan of a loop: its goal, its ceilings, and what to do about limits and failures."""
+"""The plan of a loop: its goal, its ceilings, and its patience with limits and failures."""
 
 from typing import Any, Literal
 
@@ -93,7 +93,7 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The batch that it belongs to, and the number of its task."""
 
     def options_for(self, agent: str) -> RunOptions:
-        """The options of runs: those of `run`, without what another agent does not know."""
+        """The options of runs: those of `run`, without those that another agent lacks."""
         # guards: loop-cost-holds
         options = replace(self.run, max_cost_unchecked=not self.needs_cost)
         if agent == self.run.agent:
@@ -129,7 +129,7 @@ def dump_plan(plan: LoopPlan) -> bytes:
 
 
 def load_plan(data: bytes) -> LoopPlan:
-    """Decode a `plan.json`; a msgspec.DecodeError says what is wrong."""
+    """Decode a `plan.json`; raise a msgspec.DecodeError if it is invalid."""
     return make_plan(**msgspec.json.decode(data, type=dict[str, Any]))
 
 

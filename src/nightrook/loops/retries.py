@@ -47,7 +47,7 @@ def backoff_s(failures: int, random: float, *, least: float, most: float) -> flo
 
 
 def after_limit(moment: Moment) -> Decision | None:
-    """Wait for the end of the provider's limit, or do what the plan says instead."""
+    """Wait for the end of the provider's limit, or follow the plan's alternative."""
     report = moment.last.report
     if report.status != "limited":
         return None
@@ -78,7 +78,7 @@ def _wait_for_provider(
     *,
     is_final: bool = False,
 ) -> Decision:
-    """Do what the plan says about limits; one that is final is not waited for."""
+    """Follow the plan's rule for limits; never wait for one that is final."""
     policy = moment.plan.on_limit
     if policy.do == "stop":
         return moment.finish("limited", reason, evidence)

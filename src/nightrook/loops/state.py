@@ -40,7 +40,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     answer: str | None = None
     said_done: bool = False
     error: str | None = None
-    """The first line of what went wrong."""
+    """The first line of the error."""
 
     error_kind: ErrorKind | None = None
     needs_payment: bool | msgspec.UnsetType = msgspec.UNSET

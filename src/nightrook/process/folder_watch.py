@@ -27,7 +27,7 @@ _Listing = dict[str, tuple[int, int]]
 
 
 class Change(NamedTuple):
-    """Something in a folder has come, changed or gone; without a name, anything may have."""
+    """A change in a folder: a file was added, changed or removed; any file if it has no name."""
 
     folder: str
     name: str

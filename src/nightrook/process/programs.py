@@ -30,7 +30,7 @@ def installed(
     keeps_variable: Callable[[str], bool],
     patience_s: float,
 ) -> Installed:
-    """Look for a program and ask it for its version; one that hangs is ended after `patience_s`."""
+    """Find a program and read its version; one that hangs is ended after `patience_s`."""
     path = shutil.which(command[0])
     if path is None:
         return Installed(path=None)

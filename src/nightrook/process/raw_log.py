@@ -33,7 +33,7 @@ class Room:
         return data[: self._left]
 
     def use(self, size: int) -> None:
-        """Take the room of what was written."""
+        """Subtract written bytes from the room that is left."""
         if self._left is not None:
             self._left -= size
 
@@ -126,7 +126,7 @@ class Arrivals:
         self._waiting = b""
 
     def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
-        """Note that bytes arrived or, with a capital letter, that they were lost."""
+        """Record that bytes arrived or, with a capital letter, that they were lost."""
         line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
         if self._ring is not None:
             self._ring(line)

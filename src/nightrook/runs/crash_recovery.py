@@ -31,7 +31,7 @@ _SETTLE_LOOK_S = 0.05
 
 
 def recovered(folder: RunFolder) -> RunFolder:
-    """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
+    """Judge a run whose runner and recorder died, and end the rest of its agent's tree."""
     if recover(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
         trees.kill_marked(str(folder.path))  # guards: recovered-run-ended
     return folder
@@ -83,7 +83,7 @@ def _agent(info: RunInfo) -> Agent | None:
 
 
 def settle(folder: RunFolder) -> VerdictInfo | None:
-    """End what is left of a run whose runner died; return its verdict, None if it gets none."""
+    """End the remaining processes of a run whose runner died; return its verdict, if any."""
     info = folder.info()
     if info is not None and info.fleet is not None:
         return folder.verdict()  # nothing of it runs here

@@ -38,7 +38,7 @@ class HeldInput:
         self._ending = False
 
     def begin(self, folder: RunFolder) -> None:
-        """Close our copy of the agent's end, and record from now on what is written."""
+        """Close our copy of the agent's end, and record all input from now on."""
         self._let_go()
         self._log = folder.open_log("stdin")
 
@@ -150,12 +150,12 @@ class Dialogue:
         self._input.write(first)
 
     def hear(self, data: bytes) -> None:
-        """Send what follows from the next bytes of the agent's output."""
+        """Send the answers to the next bytes of the agent's output."""
         if words := self._control.on_output(data):
             self._input.write(words)
 
     def take(self, record: Record, answered: Callable[[PermissionRequested], None]) -> None:
-        """Handle a record: ask what it requests, and withdraw a request that has been settled."""
+        """Handle a record: pass on a request, and withdraw one that has been settled."""
         if words := self._control.on_event(record.event, lambda: self._line(record)):
             self._input.write(words)
         match record.event:

@@ -120,7 +120,7 @@ def write_output_from_stream(folder: RunFolder) -> bool:
 
 
 def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
-    """Add what the recorder wrote to what the caller knows."""
+    """Add the recorder's facts to those of the caller."""
     code, died = exit.exit_code, exit.stopped_for in _RECORDER_DIED
     recorded, person = _REASONS.get(exit.stopped_for), known.person
     own = OWN_LIMITS.get(agent.limit_codes.get(code)) if agent and code is not None else None

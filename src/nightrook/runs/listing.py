@@ -131,7 +131,7 @@ def _unfinished(folder: RunFolder, info: RunInfo) -> Row:
 
 
 def with_state(row: Row, state: "RunState | None") -> Row:
-    """A run that has no verdict, with what its stream has reported so far."""
+    """A run that has no verdict, with the state of its stream so far."""
     seconds = elapsed_s(row.started_at, time.time())
     if state is None:
         return msgspec.structs.replace(row, seconds=seconds)

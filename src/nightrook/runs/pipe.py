@@ -64,7 +64,7 @@ class PipedRun:
         self._interrupted = False
 
     def interrupt(self) -> None:
-        """Note that the user wants the agent to end: if it has no result then, this is why."""
+        """Record that the user wants the agent to end: the reason if it then has no result."""
         self._interrupted = True
 
     def stop(self) -> None:
@@ -191,7 +191,7 @@ class Spool:
         self._readers: list[SpoolReader] = []
 
     def add(self, logged: int, unlogged: bytes, at: float) -> None:
-        """Note the size of the log, and keep what it could not take."""
+        """Record the size of the log, and keep the pieces that it could not take."""
         self._logged = logged
         if unlogged and self._readers:  # guards: unlogged-for-readers
             self._unlogged.append(_Unlogged(logged, unlogged, at))
@@ -216,7 +216,7 @@ class Spool:
         return piece
 
     def leave(self, reader: "SpoolReader") -> None:
-        """Keep nothing for this reader any more."""
+        """Stop keeping pieces for this reader."""
         if reader in self._readers:
             self._readers.remove(reader)
             self._release()

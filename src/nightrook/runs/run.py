@@ -1,4 +1,4 @@
-"""One run of an agent, for its user: start it, read it, stop it, and see how it ended."""
+"""One run of an agent, for its user: start it, read it, stop it, and get its verdict."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Reads from the log that an agent keeps of a session what its stream does not report."""
+"""Reads facts missing in an agent's stream from the log that it keeps of the session."""
 
 import os
 import stat

@@ -67,7 +67,7 @@ def has_unread(fd: int = STDIN) -> bool:
 
 
 def _read(fd: int) -> bytes:
-    """Read what there is, and wait for it even if another program made the input non-blocking."""
+    """Read the next bytes; wait for them even if another program made the input non-blocking."""
     while True:
         has_begun(fd, patience_s=None)
         try:

@@ -149,7 +149,7 @@ def _writable(text: str | None) -> str:
 
 
 def _whole_prompt(agent: Agent, prompt: str, data: str) -> str:
-    """The prompt and what is piped to it; alone, that is the prompt."""
+    """Return the prompt with the piped text; without a prompt, that text is the prompt."""
     whole = agent.with_stdin(prompt, data) if prompt and data else prompt or data
     limit = agent.prompt_limit
     if limit.size_of(whole) > limit.most:  # guards: oversized-prompt
@@ -162,7 +162,7 @@ def _whole_prompt(agent: Agent, prompt: str, data: str) -> str:
 
 
 def _as_given(call: Invocation, whole: str, prompt: str) -> tuple[str, ...]:
-    """The command as a person would type it: what is piped to it is not a part of it."""
+    """Return the command as a person would type it, without the piped text."""
     typed = call.typed or call.command
     return tuple(prompt if prompt and word == whole else word for word in typed)
 
@@ -244,7 +244,7 @@ def _lasting(words: Sequence[str], cwd: str) -> tuple[str, ...]:
 def start_command(
     command: Sequence[str], options: RunOptions, *, raw: bool = False, stdin: int | None = None
 ) -> Run:
-    """Make a run of a command line as it is, with what comes from the descriptor `stdin`.
+    """Make a run of a command line as it is, with the input of the descriptor `stdin`.
 
     Its output is not decoded if no adapter knows the command, or if it is `raw`.
     """

@@ -113,7 +113,7 @@ class Supervisor:
         return self._refused
 
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
-        """Return what rook knows about the end of the run; `agent` is its name in sentences."""
+        """Return the facts on the end of the run; `agent` is its name in sentences."""
         timed_out = "timed_out" in (exit.stopped_for, self.stop_reason)
         passed = self._limits.passed(
             self._feed.state,
@@ -172,7 +172,7 @@ class Supervisor:
         self._decide()
 
     def _act_on(self, records: list[Record]) -> None:
-        """Sync the logs at a result, and answer what the agent asks."""
+        """Sync the logs at a result, and answer the agent's requests."""
         results = len(self._feed.state.results)
         if results > self._synced_results:
             self._synced_results = results

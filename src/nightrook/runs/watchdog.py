@@ -47,7 +47,7 @@ class Silence:
 
 
 class Watchdog:
-    """Watches one run; `marker` is what its processes carry in their environment."""
+    """Watches one run; `marker` is in the environment of its processes."""
 
     def __init__(self, marker: str, idle_s: float) -> None:
         self._marker = marker

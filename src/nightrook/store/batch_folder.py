@@ -103,7 +103,7 @@ class BatchFolder(ProcessFolder):
         return self._files.read(_TASKS) or b""
 
     def terms(self) -> BatchTerms:
-        """Read how many tasks run at once, and what all may cost."""
+        """Read the limits on tasks at once and on their total cost."""
         return self._files.load(_TERMS, _decode_terms) or BatchTerms()
 
     def update_terms(self, changes: Mapping[str, Any]) -> BatchTerms:

@@ -197,7 +197,7 @@ class Folder:
             os.close(fd)
 
     def read_at(self, name: str, offset: int, size: int) -> bytes | None:
-        """Read what is there now at a position: at the end nothing, None without a file."""
+        """Read the bytes that follow a position: empty at the end, None without a file."""
         with _reading(self._fd, self.path / name) as fd:
             return None if fd is None else os.pread(fd, size, offset)
 
@@ -324,7 +324,7 @@ def replace_by(
 
 @contextmanager
 def keeping_times(folder: Folder) -> Iterator[None]:
-    """Let a folder be as old after the block as before it, although files in it change."""
+    """Keep a folder's modification time, although the block changes files in it."""
     before = os.fstat(folder._fd)
     try:
         yield
@@ -334,7 +334,7 @@ def keeping_times(folder: Folder) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Folder) -> None:
-    """Remove what a writer left in a folder that was killed; no other may be writing there."""
+    """Remove the temporary files of a killed writer; no other may be writing in the folder."""
     with explained(folder.path), os.scandir(folder._fd) as entries:
         names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
     for name in names:

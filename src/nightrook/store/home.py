@@ -15,7 +15,7 @@ def home_folder() -> Path:
 
 
 def space_problem(home: Path) -> str | None:
-    """Say that the disk of a home is almost full; None if it is not."""
+    """Return a warning that the disk of a home is almost full; None if it is not."""
     path = next(folder for folder in (home, *home.absolute().parents) if folder.exists())
     try:
         disk = os.statvfs(path)

@@ -1,4 +1,4 @@
-"""The list of what a home holds: runs, loops and batches, by name and by time, as rows of one kind.
+"""The list of a home: its runs, loops and batches, by name and by time, as rows of one kind.
 
 Nothing but the folders says what there is, so a list is right whatever was copied, renamed or
 removed behind it. Runs are put in order without reading most of them: a run starts before its
@@ -38,7 +38,7 @@ _Unfinished = TypeVar("_Unfinished")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, a loop, a batch or a stored session in a list; what is not known of it is None."""
+    """A run, a loop, a batch or a stored session in a list; unknown fields are None."""
 
     kind: Literal["run", "loop", "batch", "session"] = "run"
     name: str
@@ -91,7 +91,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the files of a session."""
 
     what: str
-    """The prompt, the command or the title; of what is damaged, what is wrong with it."""
+    """The prompt, the command or the title; the problem if the folder is damaged."""
 
     @property
     def spent(self) -> Money:
@@ -155,7 +155,7 @@ def find(home: str | PathLike[str], name: str) -> Stored:
 
 
 def find_shown(home: str | PathLike[str], name: str) -> Stored | SessionName:
-    """Find what a name stands for; a name of no run, loop or batch is taken for a session's."""
+    """Find a run, loop or batch by name; any other name is taken for a session's."""
     try:
         return find(home, name)
     except (UnknownRunError, BadRunNameError):
@@ -276,7 +276,7 @@ def newest_first(home: str | PathLike[str]) -> Iterator[RunFolder]:
 
 
 def started_row(name: str, info: RunInfo, status: ListedStatus = "running") -> Row:
-    """The row of a run by what was asked of it."""
+    """Return the row of a run as it started, without results."""
     return Row(
         name=name,
         agent=info.agent,
@@ -361,7 +361,7 @@ def _read(folders: Folder, name: str) -> ReadRun:
 
 
 def _stats(path: Path, *, deep: bool) -> Iterator[os.stat_result]:
-    """The folder and what is in it; links are not followed."""
+    """Yield the status of the folder and its content; links are not followed."""
     with suppress(OSError):
         yield path.lstat()
         for above, folders, files in os.walk(path):

@@ -88,7 +88,7 @@ class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
         return self.path / _SNAPSHOTS
 
     def plan(self) -> _Plan:
-        """Read what was asked."""
+        """Read the plan."""
         plan = self._files.load(_PLAN, self._codecs.plan.decode)
         if plan is None:
             raise DamagedRunError(str(self.path / _PLAN), "is missing")
@@ -99,7 +99,7 @@ class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
         self._files.replace(_PLAN, self._codecs.plan.encode(plan) + b"\n")
 
     def state(self) -> _State | None:
-        """Read what was done so far; None if the loop was never started."""
+        """Read the state; None if the loop was never started."""
         return self._files.load(_STATE, self._codecs.state.decode)
 
     def save_state(self, state: _State) -> None:

@@ -115,7 +115,7 @@ def _unpack(folder: Folder, name: str, log: LogFile, digest: str | None) -> None
 
 
 def _check(log: LogFile, digest: str | None, path: Path) -> None:
-    """Refuse a log that is not what its recorder wrote: it stays as it was found."""
+    """Refuse a log that differs from what its recorder wrote: it stays as it was found."""
     if digest is None:
         return
     made = sha256()
@@ -181,7 +181,7 @@ def pin(run: Path) -> None:
 
 
 def unpin(run: Path) -> None:
-    """Let a run be packed and removed again."""
+    """Allow compression and removal of a run again."""
     with Folder.kept(run) as folder, keeping_times(folder):
         folder.discard(PINNED)
 

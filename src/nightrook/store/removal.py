@@ -1,4 +1,4 @@
-"""Removes runs, loops and batches: with what parts, what is in the way, in which order."""
+"""Removes runs, loops and batches: their parts, the obstacles, and the order."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -42,7 +42,7 @@ def obstacle(
     alive: Callable[[int, int | None], bool],
     marked: Callable[[str], list[int]],
 ) -> str | None:
-    """Say why something cannot be removed now; None if it can.
+    """Return why something cannot be removed now; None if it can.
 
     `alive` says whether a process lives; `marked` finds those with a run's marker.
     """

@@ -1,4 +1,4 @@
-"""Decodes what an agent wrote: bytes in, records out, of a stream, a file or a run.
+"""Decodes the output of an agent: bytes in, records out, of a stream, a file or a run.
 
 `StreamDecoder` decodes one stream whose agent is named or detected; nothing else makes a decoder of
 an agent's stream. `StrictDecoder` refuses a stream whose agent stays unknown, and also reads stored
@@ -41,7 +41,7 @@ _Search = Literal["off", "on", "given up"]
 def decode(
     source: ByteSource, agent: str | None = None, *, cap: int = DEFAULT_CAP
 ) -> Iterator[Record]:
-    """Decode what an agent wrote; the agent is detected when it is not named.
+    """Decode the output of an agent; the agent is detected when it is not named.
 
     Args:
         source: A file by its path, an open file, or bytes in chunks; or a run, by its folder or by

@@ -1,4 +1,4 @@
-"""A feed: what one run or session has written, decoded and folded, for any number of readers.
+"""A feed: the output of one run or session, decoded and folded, for any number of readers.
 
 What has the bytes (a recorder's logs, a folder, a pipe) drives the feed; readers follow it.
 
@@ -56,7 +56,7 @@ _BATCH_SIZE = 512  # records; batches are joined up to it, because the collector
 
 
 class ByteReader(Protocol):
-    """Reads what a stream has, from its first byte, without waiting."""
+    """Reads a stream as far as it is written, from its first byte, without waiting."""
 
     def read(self) -> list[Piece]:
         """Read the next bytes; nothing if there are none yet."""
@@ -183,7 +183,7 @@ class Feed:
             await self.more(self.count)
 
     def take(self, pieces: Iterable[Piece]) -> list[Record]:
-        """Decode and fold what was written to stdout, and wake the readers."""
+        """Decode and fold bytes of stdout, and wake the readers."""
         decoder = self._decoder.decoder or self._decoder
         records: list[Record] = []
         for data, at in pieces:
@@ -216,7 +216,7 @@ class Feed:
         self.ring()
 
     def answered(self, event: PermissionRequested) -> None:
-        """Note that a question was answered: the stream itself does not report that."""
+        """Record that a question was answered: the stream itself does not report that."""
         self._fold.answered(event)
 
     def _add(self, records: list[Record]) -> None:

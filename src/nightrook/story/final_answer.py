@@ -1,4 +1,4 @@
-"""Finds the answer in what an agent printed, JSON messages or plain text."""
+"""Finds the answer in an agent's output, JSON messages or plain text."""
 
 from collections.abc import Iterator
 from pathlib import Path

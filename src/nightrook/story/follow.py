@@ -54,7 +54,7 @@ Take = Callable[[list[Piece]], None]
 
 
 class LogFollower:
-    """Reads the logs of a run folder from their first bytes on, and passes on what is appended."""
+    """Reads the logs of a run folder from their first bytes on, and passes on appended bytes."""
 
     def __init__(self, folder: RunFolder, takers: Mapping[Stream, Take]) -> None:
         self._logs = [(Tail(folder.path, stream), take) for stream, take in takers.items()]
@@ -258,7 +258,7 @@ class RunFollower:
             self.close()
 
     def end(self, verdict: VerdictInfo) -> None:
-        """Note how the run ended: nothing more is written, and what is there is read to its end."""
+        """Record the end of the run: nothing more is written, and the logs are read to the end."""
         self.verdict = verdict
         exit = self.folder.exit()
         self._logs.limit(exit.log_sizes if exit else {})

@@ -48,7 +48,7 @@ class Bodies:
         self._decode = decode
 
     def read(self, item: Item) -> Body:
-        """Read what belongs to an item; what the log does not have is None."""
+        """Read the body of an item; parts missing in the log are None."""
         if item.place is None:
             return Body()
         start = self._find(

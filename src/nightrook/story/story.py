@@ -139,7 +139,7 @@ class Story:
             return None
 
     def decisions(self) -> Mapping[str, Decided]:
-        """The decisions on what the agent asked, by the ids of its questions."""
+        """The decisions on the agent's questions, by their ids."""
         return {} if self.folder is None else decisions.read(self.folder)
 
     @property
@@ -162,7 +162,7 @@ class Story:
         return self._ending
 
     def end(self, verdict: Verdict) -> None:
-        """Note how the run was judged."""
+        """Record the verdict on the run."""
         self._verdict = verdict
 
     @staticmethod
@@ -178,7 +178,7 @@ class Story:
         return self
 
     def take(self, pieces: Iterable[Piece]) -> list[Record]:
-        """Decode and fold what was written next."""
+        """Decode and fold the next bytes."""
         records = self.feed.take(pieces)
         if self._timeline is not None:
             self._timeline.take(records)
@@ -192,7 +192,7 @@ class Story:
         return records
 
     def note_decisions(self) -> None:
-        """Note which questions were answered: the stream does not report that."""
+        """Record which questions were answered: the stream does not report that."""
         if self.feed.state.asked:
             with suppress(NightrookError):
                 for made in self.decisions().values():

@@ -71,7 +71,7 @@ class Tail:
         self.end: int | None = None
         """End of the log, once that is known: nothing after it is read."""
         self.digest: Digest | None = None
-        """Hashes what is read, if it is set before the first read."""
+        """Hash of all bytes read, if it is set before the first read."""
         self.is_behind = False
         """True if the last read left something."""
 
@@ -132,7 +132,7 @@ class Tail:
         return min([self._most, *(max(0, end - self.position) for end in ends)])
 
     def _cut(self, data: bytes, start: int, end: int) -> list[Piece]:
-        """Cut what was read into the pieces in which it arrived."""
+        """Cut the bytes into the pieces in which they arrived."""
         pieces: list[Piece] = []
         at = start
         while self._came and at < end:

@@ -1,1 +1,1 @@
-"""The server of the web page: shows every run live, and answers what agents ask."""
+"""The server of the web page: shows every run live, and answers the questions of agents."""

@@ -45,7 +45,7 @@ class ApiError(Exception):
 
 
 def encoded(value: Any) -> bytes:
-    """Encode as JSON, also what UTF-8 cannot express."""
+    """Encode as JSON, including text that UTF-8 cannot express."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -74,7 +74,7 @@ async def on_api_error(_: Request, error: Exception) -> Response:
 
 
 async def on_nightrook_error(_: Request, error: Exception) -> Response:
-    """Answer what the rest of rook refuses; its sentences name the way out."""
+    """Answer with an error of rook; its sentence names the remedy."""
     if _is_full(error.__cause__):
         return json_reply(error_body(_FULL_SENTENCE), 507)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
@@ -89,7 +89,7 @@ def _is_full(reason: BaseException | None) -> bool:
 
 
 async def on_os_error(_: Request, error: Exception) -> Response:
-    """Answer what the system refuses."""
+    """Answer with an error of the system."""
     assert isinstance(error, OSError)
     if _is_full(error):
         return json_reply(error_body(_FULL_SENTENCE), 507)

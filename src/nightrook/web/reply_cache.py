@@ -7,7 +7,7 @@ _LARGEST = 64 << 20  # bytes of all answers together
 
 
 class ReplyCache:
-    """Encoded answers by what was asked of which state; the ones used last are kept."""
+    """Encoded answers by request and state; the ones used last are kept."""
 
     def __init__(self, largest: int = _LARGEST) -> None:
         self._largest = largest

@@ -16,7 +16,7 @@ _PAUSE_S = 30.0  # between two looks at what is new
 
 
 class Indexing:
-    """One thread that indexes what is new, at most every half minute, if it is asked to."""
+    """One thread that indexes new documents on request, at most every half minute."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / FILE
@@ -27,7 +27,7 @@ class Indexing:
         self._is_over = False
 
     def begin(self) -> None:
-        """Index what is new, unless that happens already or has just happened."""
+        """Index new documents, unless that is running or has just run."""
         if self._thread is not None or time.monotonic() - self._rested_at < _PAUSE_S:
             return
         self.progress = Progress(0, 0, 0)

@@ -70,7 +70,7 @@ class ShownRun(RunFollower):
         return self._is_worked_on and not self.is_complete
 
     def look(self) -> bool:
-        """Look whether a process works on it; return whether that has changed."""
+        """Check whether a process works on it; return True if that has changed."""
         was_alive = self.is_alive
         self._is_worked_on = self.verdict is None and at_work(self.info, is_same_process)
         return self.is_alive != was_alive
@@ -117,13 +117,13 @@ class ShownRuns:
         return run
 
     def drop(self, name: str) -> None:
-        """Forget a run."""
+        """Drop a run from memory."""
         run = self._runs.pop(name, None)
         if run is not None:
             run.close()
 
     def close(self) -> None:
-        """Forget all of them."""
+        """Drop all runs from memory."""
         for name in list(self._runs):
             self.drop(name)
 
@@ -152,7 +152,7 @@ class ShownRuns:
             self.drop(oldest.name)
 
     def check(self, run: ShownRun) -> None:
-        """Look whether a run is alive; one whose processes died is judged, in the background."""
+        """Check whether a run is alive; judge one whose processes died, in the background."""
         if run.verdict is not None or run.is_recovering:
             return
         has_changed = run.look()

@@ -45,7 +45,7 @@ class Batch:
         """Number of lines added."""
 
     def add(self, source: Source, findings: Sequence[Finding]) -> None:
-        """Add what was read from a file. The source says how far, when the batch is written."""
+        """Add findings of a file. Its source has the position when the batch is written."""
         agent, path = source.agent, source.path
         self.sources[path] = source
         self.size += len(findings)
@@ -72,7 +72,7 @@ class Batch:
         self.session(call.agent, call.call.own.session)
 
     def add_run(self, figures: RunFigures) -> None:
-        """Add what a run of rook reports; it replaces what is known about that run."""
+        """Add the figures of a run of rook; they replace earlier ones of that run."""
         self.runs[figures.name] = figures
 
     def session(self, agent: str, session: str) -> MergedSession:
@@ -129,7 +129,7 @@ class PlainCalls:
         )
 
     def merged(self, row: CallRow) -> MergedCall:
-        """One of the calls as all others are."""
+        """Return one of the plain calls in the form of all others."""
         return MergedCall.of(self.calls.call(row), self.path)
 
 
@@ -139,7 +139,7 @@ def _about(calls: Calls) -> tuple[str, str, str, str]:
 
 
 class AgentCalls:
-    """The calls of one agent in a batch: those that have only what most have, and all others."""
+    """The calls of one agent in a batch: plain ones in groups, and all others."""
 
     def __init__(self) -> None:
         self.plain: list[PlainCalls] = []

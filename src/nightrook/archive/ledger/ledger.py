@@ -68,13 +68,13 @@ _TRANSIENT = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
     *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT),
 )
-"""Reasons of errors that say nothing about what is in the ledger."""
+"""Errors that do not mean that the content of the ledger is damaged."""
 
 _PRICES = "prices"  # the version of the prices that were used
 
 
 class LedgerError(NightrookError):
-    """The ledger cannot be read or written; the message says why and what to do."""
+    """The ledger cannot be read or written; the message has the reason and the remedy."""
 
 
 class Ledger:
@@ -160,7 +160,7 @@ class Ledger:
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
-        """Collect what is read; it is written at the end of the block, all of it or nothing."""
+        """Collect findings in a batch; the end of the block writes all of it or nothing."""
         batch = Batch()
         yield batch
         self.write(batch)

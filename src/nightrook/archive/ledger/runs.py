@@ -139,7 +139,7 @@ class _Run(NamedTuple):
 def write_runs(
     connection: sqlite3.Connection, runs: Iterable[RunFigures], sessions: SessionTable
 ) -> set[int]:
-    """Write what runs report; return the ids of their sessions."""
+    """Write the figures of runs; return the ids of their sessions."""
     rows = [_run_row(figures) for figures in runs]
     connection.executemany(_UPSERT, rows)
     keys: set[SessionKey] = {(row[1], row[2]) for row in rows}
@@ -235,7 +235,7 @@ def _share(connection: sqlite3.Connection, run: _Run, prices: KeptPrices, names:
 
 
 def _shares(run: _Run, prices: list[int]) -> list[int | None]:
-    """Share a run's cost out by list prices; what is left of it belongs to no call."""
+    """Divide a run's cost by list prices; the rest belongs to no call."""
     native, total = run.native_nano, sum(prices)
     if native is None:
         return [None] * len(prices)
@@ -245,7 +245,7 @@ def _shares(run: _Run, prices: list[int]) -> list[int | None]:
 
 
 def _cost(run: _Run, rest: list[int], prices: KeptPrices, *, has_detail: bool) -> Cost:
-    """The list price of what a run reports beyond its calls."""
+    """Return the list price of the usage a run reports beyond its calls."""
     if not has_detail and run.estimated_nano is not None:
         return Cost(run.estimated_nano, None)
     if not any(rest):

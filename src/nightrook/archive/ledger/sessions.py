@@ -38,7 +38,7 @@ class MergedSession(msgspec.Struct, gc=False):
     last_at: int | None = None
 
     def add(self, line: Session) -> None:
-        """Add what a line reports."""
+        """Add the facts of a line."""
         at = milliseconds(line.at)
         self._widen(at, at)
         for name in _FACTS:
@@ -103,7 +103,7 @@ class SessionTable:
         return {number for _, number, _ in self._find(sessions)}
 
     def write(self, sessions: Mapping[SessionKey, MergedSession]) -> set[int]:
-        """Merge what is known about sessions; return the ids of those that changed."""
+        """Merge facts about sessions; return the ids of those that changed."""
         stored = {key: (number, row) for key, number, row in self._find(sessions)}
         self.ids.update((key, number) for key, (number, _) in stored.items())
         new = [key for key in sessions if key not in stored]

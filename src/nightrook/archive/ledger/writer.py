@@ -1,4 +1,4 @@
-"""Writes a batch: sources, sessions, calls and runs, then what follows from them.
+"""Writes a batch: sources, sessions, calls and runs, then the sums computed from them.
 
 Plain calls that are new are inserted as they were read. Their names and prices are looked up once
 for a quarter of an hour of a group, which is added up without reading its rows again.
@@ -91,7 +91,7 @@ class Quarter(msgspec.Struct):
 
     number: int
     ids: tuple[int, ...]
-    """Those of the session, the model, the project and the branch."""
+    """Ids of the session, the model, the project and the branch."""
 
     price: TokenPrice | None
     values: list[int] = []

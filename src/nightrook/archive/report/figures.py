@@ -1,4 +1,4 @@
-"""The values of a report: what it counts in all and in each row, and notes."""
+"""The values of a report: totals, rows and notes."""
 
 from collections.abc import Iterable
 from operator import add

@@ -57,7 +57,7 @@ class CostQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keys_of(by: str | Sequence[str]) -> tuple[Key, ...]:
-    """Read what to group by: words, or one text with commas between them."""
+    """Read the fields to group by: words, or one text with commas between them."""
     words = by.split(",") if isinstance(by, str) else list(by)
     wanted = [word.strip() if isinstance(word, str) else str(word) for word in words]
     wrong = [word for word in wanted if word not in KEYS]

@@ -36,7 +36,7 @@ _TITLE = "SELECT title FROM sessions WHERE id = ?"
 
 
 def build(connection: sqlite3.Connection, query: CostQuery) -> CostReport:
-    """Make the report that a query asks for, of the ledger as it is."""
+    """Answer a query with a report on the ledger as it is."""
     groups = totals(connection, query, query.by)
     total = Amounts()
     for amounts in groups.values():
@@ -109,7 +109,7 @@ _LONGEST_NAME = 100
 
 
 def notes(connection: sqlite3.Connection, query: CostQuery, *, has_unpriced: bool) -> Iterator[str]:
-    """Yield what was not read, not found, not priced, and not reported."""
+    """Yield notes on usage that was not read, found, priced or reported."""
     yield from _unread(connection)
     yield from _unmatched(connection, query)
     if has_unpriced:
@@ -130,7 +130,7 @@ def _unread(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _unmatched(connection: sqlite3.Connection, query: CostQuery) -> Iterator[str]:
-    """Yield which filter excludes everything, and what there is instead."""
+    """Yield notes on the filter that excludes everything, with the values that exist."""
     if query.project is not None:
         projects = sorted(names_of(connection, "project").values())
         if not matching_projects(query.project, projects):

@@ -1,4 +1,4 @@
-"""The sessions that people had with agents, newest first, with what each used."""
+"""The sessions that people had with agents, newest first, with the usage of each."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of its files; None if its agent keeps all sessions in one store."""
 
     used: Figures
-    """Without what runs of rook used in it: they are listed themselves."""
+    """Usage without that of runs of rook: they are listed themselves."""
 
     @property
     def row(self) -> Row:
@@ -74,7 +74,7 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(msgspec.Struct, kw_only=True):
-    """A session as the ledger has it, and what it and its subagents used."""
+    """A session in the ledger, with its usage and that of its subagents."""
 
     agent: str
     session: str

@@ -26,7 +26,7 @@ def kept_texts(connection: sqlite3.Connection) -> list[TextBlock]:
 
 
 def forget_texts(connection: sqlite3.Connection, chosen: list[TextBlock]) -> None:
-    """Forget texts in one step, then return their space to the disk."""
+    """Delete texts in one step, then return their space to the disk."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         ids = ((block.id,) for block in chosen)

@@ -1,4 +1,4 @@
-"""Fills the index of words: what is new, newest first, in commits of a few seconds.
+"""Fills the index of words: new documents, newest first, in commits of a few seconds.
 
 Indexing can be stopped at any time. A source is noted as indexed in the transaction that has its
 documents; the rest is indexed the next time.
@@ -33,7 +33,7 @@ class Progress(NamedTuple):
     """Progress of filling the index."""
 
     done: int
-    """Bytes of what was new and is indexed now."""
+    """Bytes that were new and are indexed now."""
 
     total: int
     left: int
@@ -46,7 +46,7 @@ class Progress(NamedTuple):
 def fill(
     words: SearchIndex, homes: Sequence[Path], *, keep: Keep = "text", waits: bool = False
 ) -> Generator[Progress, None, None]:
-    """Index what is new; yields after every commit, the last time when nothing is left.
+    """Index new documents; yields after every commit, the last time when none are left.
 
     Stop iterating at any time: what was committed is found, the rest is indexed the next time. If
     another process fills the index, it is left to that one, unless this one `waits` for it.
@@ -126,12 +126,12 @@ class Writer:
         return number
 
     def forget(self, source: SourceRow) -> None:
-        """Let the documents of a source that was rewritten no longer be found."""
+        """Hide the documents of a rewritten source from search."""
         query = "UPDATE blocks SET forgotten = 1, text = NULL WHERE source_id = ?"
         self._connection.execute(query, (source.id,))
 
     def note(self, source: SourceRow, stamp: str, size: int) -> None:
-        """Note how far a source was indexed."""
+        """Record the position up to which a source was indexed."""
         query = "UPDATE sources SET stamp = ?, size = ? WHERE id = ?"
         self._connection.execute(query, (stamp, size, source.id))
 
@@ -212,7 +212,7 @@ def _blocks(documents: Sequence[Document], times: Sequence[int]) -> Iterator[sli
 
 
 class _Filling:
-    """One pass over what is new."""
+    """One pass over the new documents."""
 
     def __init__(self, words: SearchIndex, keep: Keep) -> None:
         self._connection = words.connection
@@ -248,7 +248,7 @@ class _Filling:
         yield Progress(total, total, 0)
 
     def _index(self, source: SessionSource) -> None:
-        """Index what is new in one source."""
+        """Index the new documents of one source."""
         row = self._writer.source(source.agent, *source.key)
         begin = row.size if _has_grown(row, source) else 0
         if not begin and row.stamp:

@@ -227,7 +227,7 @@ class _Search:
 
 
 class _Names:
-    """Looks up what numbers of the index stand for."""
+    """Looks up the names behind the ids of the index."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

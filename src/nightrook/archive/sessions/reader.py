@@ -193,7 +193,7 @@ class SessionSource(NamedTuple):
 
 
 def session_sources(homes: Sequence[Path]) -> list[SessionSource]:
-    """Everything that can be read as events, newest first."""
+    """Return all sources that can be read as events, newest first."""
     histories = [agents.history(name) for name in agents.HISTORIES]
     found = Search(histories).homes(homes, os.environ)
     sources = [source for file in found for source in _sources(file)]
@@ -213,7 +213,7 @@ def _sources(file: FoundFile) -> Iterator[SessionSource]:
 
 
 def session_marks(history: History, path: str) -> Iterator[tuple[str, str]]:
-    """The sessions of a store, and what changes when they do; none if it cannot be read."""
+    """Return the sessions of a store with their stamps; none if it cannot be read."""
     changes = agents.transcript(history.agent).changes or history.queries[0].changes
     try:
         with opened(Path(path)) as store:

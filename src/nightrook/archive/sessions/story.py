@@ -108,7 +108,7 @@ class SessionLog:
     def _with_subagents(
         self, part: FileBytes, parent: str | None, subagents: dict[str, FileBytes]
     ) -> Iterator[list[Record]]:
-        """Decode a file; what its subagents did is inserted before the end of their calls."""
+        """Decode a file; the records of its subagents come before the end of their calls."""
         decoder = self._transcript.decoder()
         for chunk in part.chunks():
             yield self._inserted(decoder.feed(chunk), part, parent, subagents)

@@ -1,1 +1,1 @@
-"""Sessions and runs as they happen: what changes on disk is noticed, read and folded."""
+"""Sessions and runs as they happen: changes on disk are noticed, read and folded."""

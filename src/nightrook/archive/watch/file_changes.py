@@ -16,7 +16,7 @@ _REST = 150  # times as long as a look at everything took, before the next one
 
 
 class FileStamp(NamedTuple):
-    """A file, and what changes when it is written to."""
+    """A file with a stamp that changes when it is written to."""
 
     path: str
     inode: int
@@ -39,7 +39,7 @@ class PolledFolders:
         return len(self._folders)
 
     def add(self, folder: str) -> None:
-        """Look at a folder from now on; what is in it now is not new."""
+        """Watch a folder from now on; its current files are not new."""
         self._folders[folder] = set()
         for _ in self._compare(folder):
             pass
@@ -56,7 +56,7 @@ class PolledFolders:
         return {path for path in list(self._recent) if self._has_changed(path, _stamp(path))}
 
     def _compare(self, folder: str) -> Iterator[str]:
-        """Yield what is different in a folder; one that is gone is not looked at again."""
+        """Yield the changes in a folder; a removed one is not watched any more."""
         try:
             with os.scandir(folder) as entries:
                 listed = [(e.path, e.is_file(follow_symlinks=False)) for e in entries]

@@ -1,4 +1,4 @@
-"""Reads the files of sessions as they grow: what is new of each, and what all of it folds to."""
+"""Reads the files of sessions as they grow: new records, and the state of all of them."""
 
 import os
 from collections import Counter
@@ -33,11 +33,11 @@ class Reading(Protocol):
         """True if the agent's last message is text and calls nothing."""
 
     def read(self) -> list[Record]:
-        """Read what was written since the last call; nothing if it cannot be read now."""
+        """Read the records since the last call; none if the file cannot be read now."""
 
 
 class GrowingFile:
-    """A file of lines; what it had up to `known` bytes is folded, but not returned as new.
+    """A file of lines; the first `known` bytes are folded, but not returned as new.
 
     If the file was cut, replaced or rewritten, it is read again from its start, and only what is
     later than all before is new.
@@ -67,7 +67,7 @@ class GrowingFile:
         return self._position
 
     def read(self) -> list[Record]:
-        """Read what was appended since the last call; nothing if it cannot be read now."""
+        """Read the records appended since the last call; none if the file cannot be read now."""
         try:
             fd = open_unseen(self._path)
         except OSError:
@@ -139,7 +139,7 @@ class RewrittenFile:
         return self._fold.state
 
     def read(self) -> list[Record]:
-        """Read it again and return what is new; nothing if it cannot be read now."""
+        """Read the file again and return the new records; none if it cannot be read now."""
         try:
             content = content_of(self._file, self._transcript)
         except OSError:

@@ -49,7 +49,7 @@ class WatchedRun(RunFollower):
         return self.is_complete or self.is_lost
 
     def new(self) -> list[Record]:
-        """Read what was written since the last call; also its end, if it has ended."""
+        """Read the records since the last call; also its end, if it has ended."""
         try:
             self._judge()
             return self.read()
@@ -112,12 +112,12 @@ class WatchedRuns:
         }
 
     def start(self) -> list[RunChange]:
-        """Find the runs that are alive; what they did so far is not new."""
+        """Find the runs that are alive; their earlier records are not new."""
         self._find()
         return [change._replace(records=[]) for change in self._read()]
 
     def look(self) -> list[RunChange]:
-        """Read what is new, also of runs that have started since."""
+        """Read the new records, also those of runs that have started since."""
         new = self._find()
         changes = self._read()
         return [

@@ -157,7 +157,7 @@ class WatchedSessions:
         return active
 
     def look(self, is_held: set[str]) -> list[SessionChange]:
-        """Read what has changed; the agents that are held are left for a later look."""
+        """Read the changes; those of the agents on hold are left for a later call."""
         missing = [folder for folder in self._folders if not self._changes.follows(folder.path)]
         for folder in missing:
             self._pending.update(file.path for file in self._changes.add(folder.path))
@@ -175,7 +175,7 @@ class WatchedSessions:
         return new
 
     def forget(self, before: float) -> list[WatchedSession]:
-        """Let go of the sessions that were not written to since a time, and return them."""
+        """Drop the sessions that were not written to since a time, and return them."""
         old = [session for session in self._sessions.values() if session.changed_at < before]
         for session in old:
             del self._sessions[session.agent, session.id]
@@ -201,7 +201,7 @@ class WatchedSessions:
     def _found_at_start(
         self, file: _File, stamp: FileStamp, since: float | None
     ) -> Iterator[SessionChange]:
-        """Note how far a file is old; read it if it was written to since a time."""
+        """Record which part of a file is old; read the file if it was written to since a time."""
         keys = [""]
         if file.kind == "lines":
             self._sizes[file.path] = stamp.size
@@ -241,7 +241,7 @@ class WatchedSessions:
         return changed
 
     def _read_one(self, file: _File, key: str) -> SessionChange | None:
-        """Read what is new of a file, or of a session of a store; None if it has nothing yet."""
+        """Read the new part of a file, or of a session of a store; None if it has nothing yet."""
         place = (file.path, key)
         reading = self._readings.get(place) or self._open(file, key)
         records = reading.read()

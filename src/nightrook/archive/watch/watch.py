@@ -1,4 +1,4 @@
-"""Everything that agents do on this machine, as it happens."""
+"""The activity of all agents on this machine, as it happens."""
 
 import os
 import time

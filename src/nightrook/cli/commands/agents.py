@@ -296,7 +296,7 @@ def agent_table(known: Sequence[InstalledAgent], *, width: int | None, paint: Pa
 
 
 def agent_details(agent: InstalledAgent, *, width: int | None) -> Iterator[str]:
-    """Everything that is known of one agent; its notes are wrapped to the width."""
+    """All facts on one agent; its notes are wrapped to the width."""
     facts = [
         ("agent", agent.name if agent.name == agent.speaks else f"{agent.name} ({agent.speaks})"),
         ("version", agent.version or "-"),
@@ -333,7 +333,7 @@ def _list(notes: Sequence[str], *, width: int | None) -> Iterator[str]:
 
 
 def stored_details(agent: StoredAgent, *, width: int | None) -> Iterator[str]:
-    """Everything that is known of an agent of which only the sessions on disk are read."""
+    """All facts on an agent of which only the sessions on disk are read."""
     folders = " ".join(agent.folders)
     yield from in_columns(
         [

@@ -305,7 +305,7 @@ def _follow(watch: Watch, view: WatchView | JsonWatchView) -> None:
 
 
 def _say_how(changes: FileChanges, view: WatchView | JsonWatchView) -> None:
-    """Say what cannot be watched as it should be."""
+    """Report the folders that cannot be watched properly."""
     for why, folders in changes.polled_because.items():
         view.say(f"{count(folders, 'folder')} polled instead of watched: {why}")
     for folder, why in changes.problems.items():

@@ -56,7 +56,7 @@ class PipedStdin:
         return None
 
     def warn_of_silence(self) -> None:
-        """Say that the agent starts without it."""
+        """Report that the agent starts without piped input."""
         if self.was_silent:
             self._say(f"WARNING: {_WAITED}: the agent starts without it (< /dev/null skips this)")
 

@@ -1,4 +1,4 @@
-"""Everything that `rook` prints passes here: secrets and commands for CI stop, outputs may break.
+"""The output of `rook`: redacts secrets, breaks commands for CI, and survives a broken pipe.
 
 `guard_outputs` replaces standard output and standard error by a `SafeOutput` before a command runs.
 It redacts secrets, and where a CI service reads the log, it breaks the lines that the service would
@@ -67,7 +67,7 @@ class SafeOutput:
             self._stream.flush()
 
     def drop(self) -> None:
-        """Forget what was held back."""
+        """Drop the text that was held back."""
         self._held = None
 
     def write_command(self, line: str) -> None:

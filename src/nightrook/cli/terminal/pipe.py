@@ -120,7 +120,7 @@ _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _explain(piped: PipedRun) -> None:
-    """Say how to pipe an agent's messages to rook."""
+    """Explain how to pipe an agent's messages to rook."""
     if piped.folder is not None:
         _say(f"its output was recorded: {suggested('show', piped.folder.name)}")
     first = agents.agent(agents.NAMES[0])

@@ -29,7 +29,7 @@ class SharedScreen:
         self._pause, self._resume, self._written = pause, resume, written
 
     def shown(self, seq: int) -> None:
-        """Note that a record was shown."""
+        """Record that a record was shown."""
         self._seq = seq
         self._moved.set()
 

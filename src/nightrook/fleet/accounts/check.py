@@ -21,14 +21,14 @@ _CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """One result of a check."""
 
     level: Literal["ok", "note", "warning"]
     text: str
 
 
 def check_machine(source: str, home: Path) -> Iterator[Finding]:
-    """Look at this machine, as the user that runs the worker."""
+    """Check this machine, as the user that runs the worker."""
     yield _credentials(source)
     yield _user()
     if os.getuid() != 0:

@@ -42,7 +42,7 @@ def reload_server(path: Path) -> bool:
 
 
 def introduce(path: Path, boss: Credentials, newcomer: Credentials) -> bool:
-    """Let the server know a new worker; False if none runs on this machine.
+    """Make the server accept a new worker; False if no server runs on this machine.
 
     nats-server 2.15 connects the imports of an account that a reload added only at the next one, so
     it is reloaded until a request of the newcomer arrives.

@@ -71,7 +71,7 @@ class Replica:
             self._save(replace(self.state, seq=position))
 
     def note_left_out(self, *notes: str | None) -> None:
-        """Keep what of the repository did not come back, if there is something."""
+        """Record the parts of the repository that did not come back, if any."""
         note = "; ".join(filter(None, notes))[:_LONGEST_NOTE] or None
         if note != self.state.note:
             self._save(replace(self.state, note=note))

@@ -57,7 +57,7 @@ class RepositoryCache:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the cache alone; it is made if it is missing, and again if it is too large."""
+        """Lock the cache; it is made if it is missing, and again if it is too large."""
         self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(f"{self._folder}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -89,7 +89,7 @@ class RepositoryCache:
         do(cwd, "update-ref", f"{_REFS}/{time.time_ns():020d}", kept, env=self._env)
 
     def _tidy(self) -> None:
-        """Let go of the oldest commits, join packs, and start again if it is too large."""
+        """Drop the oldest commits, join packs, and start again if it is too large."""
         cwd = str(self._folder)
         words = ("for-each-ref", "--sort=-refname", "--format=%(refname)", _REFS)
         for ref in (ask(cwd, *words, env=self._env) or "").split()[_MOST_KNOWN:]:

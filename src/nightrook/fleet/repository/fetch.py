@@ -105,7 +105,7 @@ def _set_refs(repository: Repository, run: str, result: str, base: str) -> None:
 
 
 def keep_origin(folder: RunFolder, origin: Origin) -> None:
-    """Note in the folder of a run where its repository was sent from."""
+    """Record in the folder of a run where its repository was sent from."""
     with folder.opened() as files:
         files.replace(ORIGIN, msgspec.json.encode(origin) + b"\n")
 

@@ -48,7 +48,7 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     shipment: Shipment
     origin: Origin
     notes: tuple[str, ...] = ()
-    """One sentence for each thing that the user should know, with the way out."""
+    """Warnings for the user, one sentence each, with the remedy."""
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):

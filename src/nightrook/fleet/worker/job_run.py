@@ -68,7 +68,7 @@ class JobRepository:
         self.cwd = cache.unpack(self._bundle, self._work, self._plan.shipment).cwd
 
     def collect(self, folder: RunFolder) -> str | None:
-        """Put what the run changed into its folder; return why that was not possible, if so."""
+        """Store the changes of the run in its folder; return the error or the warnings, if any."""
         if self._plan is None or not self._work.is_dir():
             return None
         try:

@@ -25,7 +25,7 @@ class WorkerRights(msgspec.Struct, frozen=True, kw_only=True):
     max_log_size: int = _LARGEST_LOG
 
     def refusal(self, job: Job) -> str | None:
-        """Say why this worker does not run a job; None if it does."""
+        """Return why this worker does not run a job; None if it does."""
         if job.agent not in self.agents:
             return f"this worker does not run {job.agent}"
         if job.permission not in self.permissions:  # guards: worker-grants

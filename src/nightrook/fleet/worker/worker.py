@@ -157,7 +157,7 @@ class Worker:
                 await end_tasks(helpers)
 
     def drain(self) -> None:
-        """Take no more jobs; `run` returns when those that run have ended and are reported."""
+        """Take no more jobs; `run` returns when the current ones have ended and are reported."""
         self.draining.set()
 
     def stop(self, by: str) -> None:

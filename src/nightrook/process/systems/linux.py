@@ -324,7 +324,7 @@ def short_path(folder: int, name: str) -> str | None:
 
 
 def enlarge_pipe(writing: int) -> None:
-    """Let a pipe hold as much as the system lets us."""
+    """Enlarge a pipe as much as the system allows."""
     with suppress(OSError, AttributeError):  # this user's pipes together hold too much already
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)  # guards: pipe-size
 

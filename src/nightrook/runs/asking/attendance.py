@@ -1,4 +1,4 @@
-"""Attendance of a viewer such as `rook web`, which answers what runs without a terminal ask."""
+"""Attendance of a viewer such as `rook web`, which answers questions of background runs."""
 
 import fcntl
 import os

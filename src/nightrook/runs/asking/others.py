@@ -11,7 +11,7 @@ from nightrook.runs.asking.server import AnswerServer
 
 
 class OtherProcesses:
-    """Lets other processes of the user answer what the agent of a run asks."""
+    """Lets other processes of the user answer the questions of a run's agent."""
 
     def __init__(self) -> None:
         self.questions = Questions()

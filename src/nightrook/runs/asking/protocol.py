@@ -94,7 +94,7 @@ def dump(line: Request | Response) -> bytes:
 
 
 def load_request(line: bytes) -> Requests:
-    """Decode what a viewer wrote."""
+    """Decode a request of a viewer."""
     try:
         return _requests.decode(line)
     except _UNREADABLE as error:
@@ -106,7 +106,7 @@ def load_request(line: bytes) -> Requests:
 
 
 def load_response(line: bytes) -> Responses:
-    """Decode what a runner wrote."""
+    """Decode an answer of a runner."""
     try:
         return _responses.decode(line)
     except _UNREADABLE as error:

@@ -125,7 +125,7 @@ class AnswerServer:
 async def _request(
     reader: asyncio.StreamReader,
 ) -> ListRequest | WatchRequest | DecideRequest | Refused | None:
-    """Read what a viewer wants; None if it left before it said so."""
+    """Read a viewer's request; None if it left before it sent one."""
     try:
         async with asyncio.timeout(REQUEST_S):  # guards: silent-viewer
             line = await reader.readuntil()

@@ -72,7 +72,7 @@ def write_diff(
     paths: Sequence[str] = (),
     options: Sequence[str] = (),
 ) -> None:
-    """Write what a run changed as a patch to an open file; paths are relative to `cwd`."""
+    """Write the changes of a run as a patch to an open file; paths are relative to `cwd`."""
     env = {**repository.env, **change.env}
     words = ("diff", *_AS_IS, "--find-renames", "--binary", *options)
     transfer(cwd, *words, change.base, change.result, "--", *paths, env=env, into=into)
@@ -87,7 +87,7 @@ def apply_change(
     paths: Sequence[str] = (),
     committed_only: bool = False,
 ) -> Applied:
-    """Apply what a run changed to the files of a checkout; an ApplyError if that is not safe.
+    """Apply the changes of a run to the files of a checkout; an ApplyError if that is not safe.
 
     Index, branches and commits stay as they are. `keep` is a folder for our index and objects.
     `committed_only` also refuses files that were sent to the run with uncommitted changes.

@@ -67,7 +67,7 @@ _NAMED = {
     # guards: no-merge-driver
     "merge": {"driver": "false"},  # a conflict; an empty one would drop the other side's changes
 }
-"""Kinds of programs that have names of their own: what turns each of them off."""
+"""Kinds of programs that users name themselves, with the settings that turn each of them off."""
 
 
 class GitError(NightrookError):

@@ -1,4 +1,4 @@
-"""The repository that a loop works in, fixed at its start: what changed in it, and commits."""
+"""The repository that a loop works in, fixed at its start: its changes and commits."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

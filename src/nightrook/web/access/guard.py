@@ -20,7 +20,7 @@ FromAgent = Callable[[Scope], Awaitable[bool]]
 
 
 class Guard:
-    """An ASGI application around another one, which only sees what may come in."""
+    """An ASGI application around another one, which only gets the accepted requests."""
 
     def __init__(self, app: ASGIApp, rules: Rules, from_agent: FromAgent) -> None:
         self._app = app

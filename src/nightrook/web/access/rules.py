@@ -1,4 +1,4 @@
-"""Decides which requests may come in; pure, so that every case can be tried."""
+"""Decides which requests are accepted; pure, so that every case can be tested."""
 
 from collections.abc import Iterable, Sequence
 from hmac import compare_digest
@@ -70,7 +70,7 @@ _READ_ONLY = Refusal(403, "this server is read-only: start  rook web  without --
 
 
 def refusal(rules: Rules, asked: Asked) -> Refusal | None:
-    """Say why a request is refused; None if it may come in."""
+    """Return the refusal of a request; None if it is accepted."""
     headers = _Headers(asked.headers)
     return (
         _refused_size(asked)
@@ -121,7 +121,7 @@ def _refused_method(asked: Asked) -> Refusal | None:
 
 
 def _refused_origin(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
-    """Refuse what another site sends; what changes something must say where it comes from."""
+    """Refuse requests of other sites; a request that changes something must name its origin."""
     origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
     own = rules.origins((headers.get(b"host") or b"").decode("latin-1").lower())
     if asked.method in _WRITES:

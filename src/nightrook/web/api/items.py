@@ -1,4 +1,4 @@
-"""The timeline of a run by position: what changed after a revision, or the items from one on."""
+"""The timeline of a run by position: changes after a revision, or the items from one on."""
 
 from typing import Any
 

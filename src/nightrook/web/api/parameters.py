@@ -1,4 +1,4 @@
-"""Reads the parameters of a request; what is wrong with one is said in a sentence."""
+"""Reads the parameters of a request; a wrong one is reported in a sentence."""
 
 from starlette.requests import Request
 

@@ -114,7 +114,7 @@ def _decided(closed: ClosedQuestion) -> dict[str, Any] | None:
 
 
 def _who(closed: ClosedQuestion) -> str:
-    """Say who answered a question before."""
+    """Return the message that names who answered a question before."""
     made = closed.decision
     if made is None:
         return "the agent no longer asks this: nothing needs to be decided"

@@ -1,4 +1,4 @@
-"""One run: what was asked, what is true of it now, how it ended and what to do next."""
+"""One run: its options, its state, its end and the next steps."""
 
 import asyncio
 import shlex

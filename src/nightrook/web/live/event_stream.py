@@ -23,7 +23,7 @@ def pause_s(listeners: int) -> float:
 
 
 class Listener:
-    """One browser: what it has not been sent yet, of each run only the latest."""
+    """One browser, with the events it was not sent yet, of each run only the latest."""
 
     def __init__(self) -> None:
         self.pending: dict[str, bytes] = {}
