@@ -226,8 +226,9 @@ class Feed:
         if self.keeps_unread and self._readers:
             keep_from = min(reader.seq for reader in self._readers)
         self._recent.add(records, keep_from=keep_from)
-        for live in self._live:
-            live.offer(records)
+        if self._live:  # to look through a set that forgets takes longer than all before
+            for live in self._live:
+                live.offer(records)
 
     def _with_model(self, records: list[Record]) -> Iterator[Record]:
         """The same records; the model is looked for when they need it, as they are folded."""

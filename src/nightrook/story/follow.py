@@ -154,11 +154,12 @@ class LogFollower:
         Return the streams that they name; None is all, if a line of them was cut.
         """
         heard: set[Stream] = set()
-        is_whole = True
-        for line in bells.split(b"\n"):
+        *lines, rest = bells.split(b"\n")
+        is_whole = not rest
+        for line in lines:
             arrival = parse_arrival(line)
             if arrival is None:
-                is_whole = is_whole and not line
+                is_whole = False
             elif (tail := self._by_stream.get(arrival.stream)) is not None:
                 tail.hear(arrival, len(line) + 1)
                 heard.add(arrival.stream)
