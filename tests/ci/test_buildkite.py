@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nightrook.ci.buildkite import Buildkite
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from tests.ci.payloads import PAYLOADS
 from tests.ci.test_github import DONE
 from tests.rules import each
@@ -27,7 +27,7 @@ def test_the_build_is_annotated_and_has_meta_data(tmp_path: Path) -> None:
     assert Buildkite(environ).save(DONE) == []
     annotate, *rest = map(json.loads, calls.read_text().split("\n")[:-1])
     assert annotate == [
-        *("annotate", markdown(DONE), "--style", "success", "--context", "rook-k7f3")
+        *("annotate", markdown_report(DONE), "--style", "success", "--context", "rook-k7f3")
     ]
     assert rest == [
         ["meta-data", "set", "rook-status", "success"],

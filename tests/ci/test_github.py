@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from nightrook.ci.github import OUTPUT, SUMMARY, GitHub, output_lines
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from nightrook.display.reports.report import Report, with_answer
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
@@ -60,7 +60,7 @@ def test_the_summary_and_the_outputs_are_appended(tmp_path: Path) -> None:
     summary.write_text("before\n")
     output.write_text("mine=1")  # without a newline
     assert GitHub({SUMMARY: str(summary), OUTPUT: str(output)}).save(DONE) == []
-    assert summary.read_text() == f"before\n{markdown(DONE)}\n"
+    assert summary.read_text() == f"before\n{markdown_report(DONE)}\n"
     assert read_outputs(output.read_text()) == {
         "mine": "1",
         "status": "success",

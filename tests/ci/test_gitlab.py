@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 from nightrook.ci.gitlab import DOTENV, FOLDER, GitLab, dotenv
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.ci.test_github import DONE
@@ -41,7 +41,7 @@ def test_the_report_is_in_a_folder_that_git_ignores(tmp_path: Path) -> None:
     assert GitLab({"CI_PROJECT_DIR": str(tmp_path)}).save(DONE) == []
     folder = tmp_path / FOLDER
     assert (folder / ".gitignore").read_text() == "*\n"
-    assert (folder / "k7f3.md").read_text() == markdown(DONE)
+    assert (folder / "k7f3.md").read_text() == markdown_report(DONE)
     assert fromstring((folder / "k7f3.xml").read_text()).tag == "testsuites"
     assert (folder / DOTENV).read_text() == (
         "ROOK_STATUS=success\nROOK_EXIT_CODE=0\nROOK_KIND=run\nROOK_NAME=k7f3\n"

@@ -18,7 +18,7 @@ from nightrook.adapter.agent import Replacement
 from nightrook.display.console import Paint
 from nightrook.display.ending import AboutRun, summary
 from nightrook.display.event_lines import RunContext
-from nightrook.display.markdown import markdown
+from nightrook.display.markdown_to_terminal import markdown_to_terminal
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.plain import PlainDisplay
 from nightrook.display.screen import Screen
@@ -149,9 +149,9 @@ def test_an_answer_s_markdown_is_safe_after_it_was_laid_out(name: str, colour: b
     text = PAYLOADS[name]
     page = f"# {text}\n\n{text} **{text}** `{text}`\n\n- {text}\n\n```sh\n{text}\n```\n\n> {text}"
     page += f"\n\n| {text} | b |\n|---|---|\n| {text} | [{text}](http://x/{text}) |\n"
-    shown = COLOURS.sub("", markdown(page, width=60, colour=colour))
+    shown = COLOURS.sub("", markdown_to_terminal(page, width=60, colour=colour))
     assert UNSAFE.search(shown) is None
-    assert_untouched(emulate(markdown(page, width=60, colour=colour), lines=200))
+    assert_untouched(emulate(markdown_to_terminal(page, width=60, colour=colour), lines=200))
 
 
 def run_many(count: int, seed: int) -> None:
@@ -161,7 +161,10 @@ def run_many(count: int, seed: int) -> None:
         if len(batch) == AT_ONCE:
             # Without colours: `assert_safe` shows that they change nothing.
             assert UNSAFE.search("".join(all_ways(*batch, colour=False))) is None, batch
-            assert UNSAFE.search(markdown("\n\n".join(batch), width=60, colour=False)) is None
+            assert (
+                UNSAFE.search(markdown_to_terminal("\n\n".join(batch), width=60, colour=False))
+                is None
+            )
             batch.clear()
     assert not batch
 
@@ -212,4 +215,4 @@ def test_joined_emoji_and_indic_text_reach_the_screen_whole() -> None:
     for record in told:
         display.show(record)
     assert text in sink.text
-    assert text in markdown(text, width=60, colour=True)
+    assert text in markdown_to_terminal(text, width=60, colour=True)

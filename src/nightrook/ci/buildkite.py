@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from nightrook.display.reports.report import Report, values
 from nightrook.model.safe import defused, safe_line
 from nightrook.model.text import first_line
@@ -43,9 +43,9 @@ class Buildkite:
         if self._agent is None:
             return []
         style = "success" if report.ok else "error"
-        body = markdown(report)
+        body = markdown_report(report)
         if len(body.encode("utf-8", "replace")) > _LARGEST:
-            body = markdown(replace(report, answer=None, errors=(), files=()))
+            body = markdown_report(replace(report, answer=None, errors=(), files=()))
         words = ["annotate", body, "--style", style, "--context", f"rook-{report.name}"]
         problems = [self._call(words)]
         for name, value in values(report).items():

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 
 from nightrook.ci.annotations import annotations
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from nightrook.display.reports.report import Report, with_answer
 from nightrook.model.safe import defused, safe_line
 from nightrook.process.plain_file import open_plain
@@ -40,7 +40,7 @@ class GitHub:
 
     def save(self, report: Report) -> list[str]:
         """Append to the step's summary and its outputs, as far as there are files for them."""
-        data = {SUMMARY: f"{markdown(report)}\n", OUTPUT: output_lines(with_answer(report))}
+        data = {SUMMARY: f"{markdown_report(report)}\n", OUTPUT: output_lines(with_answer(report))}
         problems = [
             self._append(name, text.encode("utf-8", "replace")) for name, text in data.items()
         ]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nightrook.display.reports.junit import junit
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from nightrook.display.reports.report import Report, variables
 from nightrook.model.safe import defused, safe_line
 from nightrook.process.plain_file import open_plain
@@ -52,7 +52,7 @@ class GitLab:
             return []
         files = {
             ".gitignore": "*\n",
-            f"{report.name}.md": markdown(report),
+            f"{report.name}.md": markdown_report(report),
             f"{report.name}.xml": junit(report),
             DOTENV: dotenv(report),
         }

@@ -15,15 +15,15 @@ import click
 import msgspec
 
 from nightrook.cli.reports import report_of_run
-from nightrook.cli.terminal.finished_run import ending_lines
+from nightrook.cli.terminal.ending import ending_lines
 from nightrook.cli.terminal.output import guarded, put_json
 from nightrook.cli.terminal.pager import paged
 from nightrook.cli.terminal.raw_text import last_words, shown_text
 from nightrook.config.command_options import ShowOptions
 from nightrook.display import event_lines
 from nightrook.display.console import Look, columns
-from nightrook.display.document.html import html_page
-from nightrook.display.document.markdown import markdown_lines
+from nightrook.display.document.html_page import html_page
+from nightrook.display.document.markdown_page import markdown_lines
 from nightrook.display.document.steps import Steps, document_object
 from nightrook.display.ending import Shown
 from nightrook.display.numbers import price

@@ -14,7 +14,7 @@ from nightrook.display import event_lines, numbers
 from nightrook.display.console import Paint
 from nightrook.display.decisions import decided_on
 from nightrook.display.event_lines import Call, RunContext, ShownTexts
-from nightrook.display.markdown import markdown
+from nightrook.display.markdown_to_terminal import markdown_to_terminal
 from nightrook.display.spending import TurnUse
 from nightrook.display.terminal import Layout
 from nightrook.model.events import (
@@ -145,7 +145,7 @@ class Page:
         if text and text.strip():
             yield self._rule()
             width = self.options.width
-            yield from markdown(text, width=width, colour=self.paint.colour).split("\n")
+            yield from markdown_to_terminal(text, width=width, colour=self.paint.colour).split("\n")
             yield self._rule()
 
     def _item(self, item: Item) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The end of a run, a loop or a batch in two short lines, without any text of an agent."""
 
-from nightrook.display.reports.markdown import facts, status
+from nightrook.display.reports.markdown_report import facts, status
 from nightrook.display.reports.report import Report
 
 

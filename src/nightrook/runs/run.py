@@ -18,14 +18,14 @@ from nightrook.model.records import Record
 from nightrook.model.stuck_detection import Suspicion
 from nightrook.model.verdict import Verdict
 from nightrook.process.liveness import start_ticks
+from nightrook.runs.agent_session_log import answer_broke_off, session_model
 from nightrook.runs.asking.others import OtherProcesses
 from nightrook.runs.asking.peers import Recorder
 from nightrook.runs.dialogue import Dialogue, OnPermission
 from nightrook.runs.finish import finish, recorded_exit
 from nightrook.runs.launch import make_folder, start_recorder
-from nightrook.runs.session_logs import answer_broke_off, session_model
+from nightrook.runs.run_result import RunResult
 from nightrook.runs.standard_input import PipedInput
-from nightrook.runs.summary import RunResult
 from nightrook.runs.supervisor import INTERRUPT_S, Supervisor
 from nightrook.runs.watchdog import Silence
 from nightrook.store.logs import Stream

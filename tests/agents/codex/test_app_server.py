@@ -37,7 +37,7 @@ from nightrook.model.events import (
 )
 from nightrook.model.permissions import Permission
 from nightrook.model.questions import Ask, Decision
-from nightrook.runs.summary import summarise
+from nightrook.runs.run_result import summarise
 from tests.recorded import cases, folded, full_name_of, messages
 from tests.rules import each
 

@@ -33,7 +33,7 @@ from nightrook.model.events import (
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.verdict import judge
-from nightrook.runs.summary import summarise
+from nightrook.runs.run_result import summarise
 from tests.recorded import cases, folded, full_name_of, is_real, messages, recordings
 from tests.rules import each
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nightrook.agents.kimi.history import SESSION_LOG, broke_off, folder, pattern
-from nightrook.runs.session_logs import answer_broke_off
+from nightrook.runs.agent_session_log import answer_broke_off
 from tests.rules import each
 
 HERE = Path(__file__).parent

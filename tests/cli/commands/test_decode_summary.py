@@ -11,7 +11,7 @@ from tests.recorded import CASES, folded, name_of
 from tests.warm import rook_bytes
 
 from nightrook.prices import PriceBook
-from nightrook.runs.summary import summarise
+from nightrook.runs.run_result import summarise
 
 KEYS = [
     "file",

@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.story.told import ToldStory
 
-from nightrook.display.document.html import html_page
-from nightrook.display.document.markdown import markdown_lines
+from nightrook.display.document.html_page import html_page
+from nightrook.display.document.markdown_page import markdown_lines
 from nightrook.display.document.steps import Steps
 from nightrook.display.reports.report import Report, cleaned
 from nightrook.display.spending import TurnUse

@@ -4,7 +4,7 @@ import pytest
 
 from nightrook.display.loops import LoopView
 from nightrook.display.reports.loop import loop_report
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from nightrook.loops.plan import Goal, make_plan
 from nightrook.loops.state import Attempt, Check, LoopState, Report
 from nightrook.model.status import Outcome
@@ -31,4 +31,4 @@ def test_an_iteration_with_a_failed_check_is_never_reported_as_a_success(
     report = loop_report(view, lambda _: None)
     (part,) = report.parts
     assert (part.status, part.ok) == (status, status == "success")
-    assert f"`iteration 1`: {status.replace('_', ' ')} · " in markdown(report)
+    assert f"`iteration 1`: {status.replace('_', ' ')} · " in markdown_report(report)

@@ -24,7 +24,7 @@ from nightrook.model.records import Record, dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.safe import safe_line
 from nightrook.prices import PriceBook
-from nightrook.runs.summary import summarise
+from nightrook.runs.run_result import summarise
 from nightrook.story.decode import StrictDecoder, named_run, open_source, read_chunks
 from nightrook.story.integrity import find_tampering
 from nightrook.story.tail import Piece, pieces

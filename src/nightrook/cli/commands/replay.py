@@ -12,11 +12,11 @@ import click
 
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.terminal.ending import print_answer
-from nightrook.cli.terminal.finished_run import display_of, say_end, show_record
+from nightrook.cli.terminal.ending import print_answer, say_end
 from nightrook.cli.terminal.interrupts import ended_by_signals
 from nightrook.cli.terminal.output import FRAME_S, guarded
 from nightrook.cli.terminal.raw_text import RawOutput, last_words, shown_text
+from nightrook.cli.terminal.story_display import display_of, show_record
 from nightrook.config.command_options import ReplayOptions
 from nightrook.config.options import Format, ViewOptions
 from nightrook.display.console import look_of
@@ -45,7 +45,7 @@ class Pace:
 
     def __init__(self, speed: float) -> None:
         self._speed = speed
-        self._before: float | None = None
+        self._reached: float | None = None  # the last moment that was waited for
         self._is_stopped = False
 
     def wait(self, at: float | None, tick: Callable[[float], None] = lambda _now: None) -> None:
@@ -53,7 +53,7 @@ class Pace:
         self._end_if_stopped()
         if at is None:
             return
-        now, self._before = self._before, at
+        now, self._reached = self._reached, at
         if now is None:
             tick(at)
             return
@@ -91,18 +91,18 @@ def command(options: ReplayOptions, view_options: ViewOptions, run: str | None) 
         if view_options.format == "text":
             _replay(folder, view_options, pace)
         else:
-            _pass_on(folder, view_options.format, pace)
+            _write_output(folder, view_options.format, pace)
 
 
 def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
     story = _story(folder)
-    feed, made = story.feed, story.decisions()
+    feed, decisions = story.feed, story.decisions()
     with display_of(story, view_options) as display:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
         for record in iterate(feed.since(0)):
             pace.wait(record.at, display.tick)
-            show_record(display, record, made)
+            show_record(display, record, decisions)
             sys.stdout.flush()
         paint = look_of(sys.stdout, os.environ).paint()
         display.put(list(last_words(story, paint)))
@@ -110,7 +110,7 @@ def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
     say_end(story)
 
 
-def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
+def _write_output(folder: RunFolder, form: Format, pace: Pace) -> None:
     """Write a run's records as JSON lines, or its bytes, at the pace at which they came."""
     if form == "raw":
         raw = RawOutput(sys.stdout)

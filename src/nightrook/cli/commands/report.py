@@ -12,7 +12,7 @@ from nightrook.cli.reports import find_report
 from nightrook.cli.terminal.output import put, put_command, put_json
 from nightrook.config.command_options import ReportOptions
 from nightrook.display.reports.junit import junit
-from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.markdown_report import markdown_report
 from nightrook.display.reports.report import Report
 from nightrook.model.safe import safe_line
 
@@ -41,7 +41,7 @@ def command(options: ReportOptions, run: str | None) -> None:
     elif options.format == "github":
         _put_for_github(made)
     else:
-        write = junit if options.format == "junit" else markdown
+        write = junit if options.format == "junit" else markdown_report
         click.echo(write(made), nl=False)
 
 

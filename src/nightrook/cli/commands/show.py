@@ -7,9 +7,9 @@ import time
 import click
 
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.terminal.ending import print_answer
-from nightrook.cli.terminal.finished_run import display_of, say_end, show_record
+from nightrook.cli.terminal.ending import print_answer, say_end
 from nightrook.cli.terminal.raw_text import last_words, shown_text
+from nightrook.cli.terminal.story_display import display_of, show_record
 from nightrook.config.command_options import ShowOptions
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of

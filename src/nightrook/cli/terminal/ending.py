@@ -5,22 +5,25 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+import click
 import msgspec
 
 from nightrook.cli.terminal.output import guarded, put, put_json
 from nightrook.config.options import ViewOptions
 from nightrook.display.about_run import about_run, known_agent
-from nightrook.display.console import Look, columns, look_of
-from nightrook.display.ending import how_to_install, losses, summary
+from nightrook.display.console import Look, Paint, columns, look_of
+from nightrook.display.ending import Shown, how_to_install, losses, summary
 from nightrook.display.event_lines import ShownTexts
-from nightrook.display.markdown import markdown
+from nightrook.display.markdown_to_terminal import markdown_to_terminal
 from nightrook.model.answer import final_text
 from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line
 from nightrook.model.state import RunState
 from nightrook.model.status import Outcome
-from nightrook.runs.summary import summarise
+from nightrook.model.text import from_home
+from nightrook.runs.run_result import summarise
+from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
 from nightrook.story.story import Story
 
@@ -88,7 +91,7 @@ def put_answer(out: TextIO, answer: str) -> None:
 def _laid_out(out: TextIO, look: Look, answer: str) -> str:
     # guards: answer-redacted
     answer = guarded(out).redacted(answer)  # before a line break can split a secret
-    return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
+    return markdown_to_terminal(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
 
 
 def print_end(view_options: ViewOptions, story: Story) -> None:
@@ -108,6 +111,31 @@ def print_end(view_options: ViewOptions, story: Story) -> None:
         ending, about_run(story, ending), state, look_of(sys.stderr, os.environ).paint()
     ):
         put(sys.stderr, line)
+
+
+def say_end(story: Story, *, shown: Shown = "nothing") -> None:
+    """Print how the run ended to stderr."""
+    paint = look_of(sys.stderr, os.environ).paint()
+    for line in ending_lines(story, paint, shown=shown):
+        click.echo(line, err=True)
+
+
+def ending_lines(
+    story: Story, paint: Paint, *, shown: Shown, home: str | None = None
+) -> Iterator[str]:
+    """The last lines about a run: its end, the next step, and the file of its answer.
+
+    `shown` is how much of the run is above these lines.
+    """
+    ending, folder = story.ending, story.folder
+    prefix = paint("prefix", "[rook]")
+    if ending is None:
+        yield f"{prefix} run {story.name} is running"
+        return
+    about = msgspec.structs.replace(about_run(story, ending), shown=shown)
+    yield from summary(ending, about, story.state, paint)
+    if folder is not None and folder.has_output:
+        yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"
 
 
 def install_hints(run: str | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each
 
-from nightrook.display.reports.markdown import code, facts, markdown, status
+from nightrook.display.reports.markdown_report import code, facts, markdown_report, status
 from nightrook.display.reports.report import Report, ReportedPart
 from nightrook.model.safe import safe, safe_line
 from nightrook.model.snapshot import ToolCounts
@@ -38,9 +38,9 @@ def test_there_are_sixty_payloads() -> None:
 
 @each("payload", PAYLOADS)
 def test_markdown_in_a_summary_stays_text(payload: str) -> None:
-    page = markdown(everywhere(payload))
+    page = markdown_report(everywhere(payload))
     found = tokens(page)
-    assert shape(page) == shape(markdown(everywhere("Harmless 1")))
+    assert shape(page) == shape(markdown_report(everywhere("Harmless 1")))
     assert {token.type.removesuffix("_open").removesuffix("_close") for token in found} <= OURS
     assert {token.type for token in inside(found)} <= IN_LINES
 
@@ -56,22 +56,26 @@ def test_a_code_span_shows_the_text_itself(payload: str) -> None:
 
 @each("payload", PAYLOADS)
 def test_a_block_shows_the_answer_itself(payload: str) -> None:
-    (block,) = [token for token in tokens(markdown(_answered(payload))) if token.type == "fence"]
+    (block,) = [
+        token for token in tokens(markdown_report(_answered(payload))) if token.type == "fence"
+    ]
     assert block.info == "text"
     assert block.content == safe(payload).strip("\n") + "\n"
 
 
 def test_a_control_character_never_reaches_a_page() -> None:
-    page = "".join(markdown(everywhere(payload)) for payload in PAYLOADS)
+    page = "".join(markdown_report(everywhere(payload)) for payload in PAYLOADS)
     assert safe(page) == page
 
 
 def test_a_long_answer_is_cut() -> None:
-    assert len(markdown(_answered("word\n" * 100_000))) < 40_000
+    assert len(markdown_report(_answered("word\n" * 100_000))) < 40_000
 
 
 def test_a_long_list_is_cut() -> None:
-    page = markdown(Report(kind="run", name="k7f3", status="failed", ok=False, errors=("x",) * 80))
+    page = markdown_report(
+        Report(kind="run", name="k7f3", status="failed", ok=False, errors=("x",) * 80)
+    )
     assert page.count("\n- `x`") == 50
     assert "- and 30 more" in page
 
@@ -98,7 +102,7 @@ def test_a_page_shows_what_happened() -> None:
         tools=ToolCounts(started=4, finished=4, failed=1),
         answer="Done.",
     )
-    assert markdown(report) == PAGE
+    assert markdown_report(report) == PAGE
 
 
 def test_what_was_not_started_has_no_cost() -> None:

@@ -37,7 +37,7 @@ def fenced(text: str, most: int) -> Iterator[str]:
     yield fence
 
 
-def markdown(report: Report) -> str:
+def markdown_report(report: Report) -> str:
     """The report as a page; it ends with a newline."""
     return "\n".join([*_lines(report), ""])
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from nightrook.display.document.steps import Step
-from nightrook.display.reports.markdown import code, fenced, markdown
+from nightrook.display.reports.markdown_report import code, fenced, markdown_report
 from nightrook.display.reports.report import Report
 from nightrook.model.text import count
 
@@ -14,7 +14,7 @@ _NAMES = {"prose": "", "input": "Input", "output": "Output", "error": "Error", "
 
 def markdown_lines(report: Report, steps: Iterable[Step], *, full: bool) -> Iterator[str]:
     """Yield the lines of the page; whole inputs and outputs only in full."""
-    yield from markdown(report).rstrip("\n").split("\n")
+    yield from markdown_report(report).rstrip("\n").split("\n")
     yield from ("", "#### Timeline", "")
     for step in steps:
         yield from _step(step, full=full)

@@ -1,4 +1,4 @@
-"""The products of a run: its answer, its cost, its files, and all of them in one object."""
+"""The results of a run: its answer, its cost, its files, and all of them in one object."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ from nightrook.story.final_answer import run_answer
 
 
 class RunResult:
-    """The products of a run so far; they do not change once the run is over."""
+    """The results of a run so far; they do not change once the run is over."""
 
     agent: Agent | None
     state: RunState

@@ -27,7 +27,7 @@ from nightrook.model.price import Price, Rates
 from nightrook.model.records import Record
 from nightrook.model.snapshot import TokenCounts, ToolCounts
 from nightrook.model.state import RunState
-from nightrook.runs.summary import Summary, summarise
+from nightrook.runs.run_result import Summary, summarise
 from tests.recorded import ALL, CASES, REAL, folded, name_of, results
 
 CLOSED = StreamClosed(

@@ -16,7 +16,7 @@ _THEME = {
 }
 
 
-def markdown(text: str, *, width: int, colour: bool) -> str:
+def markdown_to_terminal(text: str, *, width: int, colour: bool) -> str:
     """Format Markdown to a width; escape sequences in it have no effect."""
     from rich.color import ColorSystem  # rich takes as long to import as all of ours
     from rich.console import Console

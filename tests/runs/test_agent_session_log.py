@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nightrook.adapter.agent import SessionLog
-from nightrook.runs.session_logs import session_model
+from nightrook.runs.agent_session_log import session_model
 
 
 def log(folder: Path | None) -> SessionLog:
