@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -27,12 +28,18 @@ _LONGEST_TITLE = 200
 
 
 class HeldInput:
-    """A pipe to the agent, which closes when we close it or our process ends."""
+    """The agent's stdin, which closes when we close it or our process ends.
+
+    It is a pair of sockets: what the agent starts could open a pipe again, through
+    `/proc/<agent>/fd/0`, and write the answer to the agent's request itself.
+    """
 
     def __init__(self) -> None:
-        self.reading, self._writing = os.pipe()
+        ours, theirs = socket.socketpair()
+        ours.shutdown(socket.SHUT_RD)  # nobody writes to an agent's stdin to be read here
+        ours.setblocking(False)
+        self.reading, self._writing = theirs.detach(), ours.detach()  # guards: stdin-not-reopened
         """The first is the agent's end; it is ours until `begin`."""
-        os.set_blocking(self._writing, False)
         self._waiting = bytearray()
         self._log: int | None = None
         self._ending = False
@@ -76,7 +83,7 @@ class HeldInput:
             except BlockingIOError:
                 loop.add_writer(self._writing, self._push)
                 return
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionResetError):
                 self._waiting.clear()
                 self._ending = True
         if self._writing < 0:
