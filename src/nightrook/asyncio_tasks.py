@@ -28,7 +28,7 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 async def end_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:
-    """Cancel tasks until all of them have ended; what they raise is not raised here.
+    """Cancel tasks until all of them have ended; their exceptions are not raised here.
 
     Once is not enough: on Python 3.11 `asyncio.wait_for`, which libraries use, loses a cancellation
     that comes together with the result.

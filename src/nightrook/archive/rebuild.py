@@ -84,7 +84,7 @@ def _keyed(row: Row, agents: dict[int, str], names: Names) -> KeyedCall:
 
 
 def _add_sources(batch: Batch, known: dict[str, Source], again: dict[str, Source]) -> None:
-    """Keep the files that are gone, and that earlier bytes of others have changed."""
+    """Keep the records of files that are gone, and of rewritten files."""
     for path, source in known.items():
         if path not in again:
             batch.add(source, ())

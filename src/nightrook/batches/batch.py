@@ -72,7 +72,7 @@ class TaskRun(Protocol):
         """Start the run."""
 
     async def __aexit__(self, *_: object) -> None:
-        """End it, if it runs."""
+        """End the run, if it is running."""
 
     async def wait(self) -> Verdict:
         """Wait for its end."""

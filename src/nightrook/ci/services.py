@@ -27,14 +27,14 @@ class Writer(Protocol):
         """The lines that show what went wrong beside the log; at most ten."""
 
     def save(self, report: "Report") -> list[str]:
-        """Save the summary and the outputs; return what could not be saved."""
+        """Save the summary and the outputs; return the failures."""
 
 
 Environment = Mapping[str, str]
 
 
 class Service(NamedTuple):
-    """A CI service: the variable that its jobs have, and what makes its writer, if it has one."""
+    """A CI service: the variable that its jobs have, and the factory of its writer, if any."""
 
     variable: str
     writer: Callable[[Environment], Writer] | None = None
@@ -73,7 +73,7 @@ SERVICES = (
 
 
 def services_of(environ: Environment) -> list[Service]:
-    """The services that may read what is printed: most jobs have the variables of two."""
+    """The services that may read the output: most jobs have the variables of two."""
     return [each for each in SERVICES if environ.get(each.variable, "").lower() not in _UNSET]
 
 

@@ -107,7 +107,7 @@ def _entry(value: Any) -> Entry | None:
 
 
 def section_of(entry: Entry) -> Section:
-    """Return what to write into rook.toml for an entry; without a way to start it, a sketch."""
+    """Return the lines for rook.toml of an entry; a sketch if there is no way to start it."""
     notes = [_title(entry)]
     if place := entry.repository or entry.website:
         notes.append(_short(place))

@@ -1,4 +1,4 @@
-"""Writes what the CI service shows of a run, a loop or a batch, if one runs this process."""
+"""Writes the CI service's view of a run, a loop or a batch, if one runs this process."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ class CiOutput:
             put_command(sys.stdout, self._writer.open_group(line))
 
     def close_group(self) -> None:
-        """Close it, if one is open."""
+        """Close the open group of lines, if there is one."""
         if self._writer is not None and self._is_open:
             self._is_open = False
             put_command(sys.stdout, self._writer.close_group())

@@ -51,7 +51,7 @@ async def on_fleet(
 
 
 class _Starter:
-    """Starts runs; each may spend its share of what is left, at most its own limit."""
+    """Starts runs; each may spend its share of the rest, at most its own limit."""
 
     def __init__(
         self, fleet: Fleet, repositories: Repositories | None, budget: str | None, jobs: int
@@ -64,7 +64,7 @@ class _Starter:
         self._jobs = jobs
 
     def start(self, options: RunOptions) -> TaskRun:
-        """A run of a task on the fleet, which is asked for when it is entered."""
+        """A run of a task on the fleet, which is submitted when it is entered."""
         if options.called is not None or options.program is not None:
             raise FleetError(
                 "a fleet runs the agents of its machines, not a command of your settings"

@@ -1,4 +1,4 @@
-"""Runs of a fleet on the command line: asked for, shown here, attached to and stopped."""
+"""Runs of a fleet on the command line: starts, shows, attaches to and stops them."""
 
 import asyncio
 import os
@@ -88,7 +88,7 @@ def _folder_to_send(options: RunOptions, remote: RemoteOptions) -> str | None:
 
 
 def say_results(run: FleetRun) -> None:
-    """Print what came back of the repository of a run, and what did not."""
+    """Print which parts of the repository of a run came back, and which did not."""
     if run.note is not None:
         say(f"run {run.name}: {run.note}")
     if (run.folder.path / RESULT_BUNDLE).exists():
@@ -195,7 +195,7 @@ def stop_on_fleet(folder: RunFolder) -> bool:
 
 
 def adopted(name: str) -> RunFolder:
-    """The folder of a run of the user's fleet that another process asked for."""
+    """Return the folder of a run of the user's fleet that another process started."""
 
     async def work() -> RunFolder:
         async with connect_to_fleet(None) as fleet:

@@ -20,7 +20,7 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def current_archive() -> Iterator[Archive]:
-    """Read what agents wrote since the last time, with a bar, and open the ledger."""
+    """Import what agents have written since the last import, with a bar, and open the ledger."""
     with ExitStack() as stack:
         with ImportBar(sys.stderr, os.environ) as bar:
             archive = stack.enter_context(up_to_date(progress=bar))

@@ -23,7 +23,7 @@ from nightrook.story.story import Story, open_story
 
 
 def find_report(name: str | None) -> Report:
-    """Report what a name stands for; without one, the last run."""
+    """Report a run, loop or batch by name; without one, the last run."""
     home = home_folder()
     match None if name is None else find(home, name):
         case Stored("loop", path):

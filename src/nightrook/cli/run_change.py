@@ -35,7 +35,7 @@ class RunChange(NamedTuple):
 
 
 def find_change(run: str | None, keep: Path, *, stored: bool = False) -> RunChange:
-    """Find what a run or a loop changed; `keep` is a folder for what git must write to know it.
+    """Find the changes of a run or a loop; `keep` is a folder for objects that git must write.
 
     If it should be stored, commits that are made for it are written to the repository.
     """

@@ -17,7 +17,7 @@ _MS = 1000
 
 
 def document_filter(options: SessionFilter) -> DocumentFilter:
-    """Read which sessions, and what of them, the options choose; an agent must be known."""
+    """Read the filter of sessions and their content from the options; an agent must be known."""
     check_agent(options.agent)
     try:
         since, until = period(options.since, options.until, zone_of(None), time.time())

@@ -55,7 +55,7 @@ def _why_unread(session: StoredSession) -> str:
 
 
 class SessionPage(StoryPage):
-    """A stored session; `used` is what the ledger has counted for it, with its subagents."""
+    """A stored session; `used` is its usage in the ledger, including its subagents."""
 
     shows_prompts = True
 
@@ -71,7 +71,7 @@ class SessionPage(StoryPage):
 
     @property
     def started_at(self) -> float | None:
-        """When its first message was written."""
+        """Time of its first message."""
         return self._times[0] if self._times else None
 
     @property
@@ -95,7 +95,7 @@ class SessionPage(StoryPage):
         )
 
     def end(self, page: Page) -> Iterator[str]:
-        """Yield what the session used, and how to resume it."""
+        """Yield the session's usage, and the command to resume it."""
         options = page.options
         yield from map(page.say, self._last_lines(verbose=options.verbose or options.full))
 

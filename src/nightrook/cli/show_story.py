@@ -47,7 +47,7 @@ _MODE = 0o600  # a run may contain anything
 
 
 class StoryPage:
-    """A story as it is shown: what all stories have; see `RunPage` and the page of sessions."""
+    """A story as it is shown: the base of `RunPage` and the page of sessions."""
 
     shows_prompts = False
     """True if the page shows the user's messages: more than the prompt that heads it."""
@@ -61,7 +61,7 @@ class StoryPage:
 
     @property
     def started_at(self) -> float | None:
-        """When it began."""
+        """Start in seconds since 1970."""
         raise NotImplementedError
 
     def heading(self) -> Heading:
@@ -130,7 +130,7 @@ class StoryPage:
                 click.echo(line)
 
     def _about(self) -> Iterator[str]:
-        """When it started, and where."""
+        """The time and the place of its start."""
         if self.started_at is not None:
             yield time.strftime("%a %d %b %Y %H:%M", time.localtime(self.started_at))
         if self.where:
@@ -143,7 +143,7 @@ class StoryPage:
 
 
 class RunPage(StoryPage):
-    """A run, over or as far as it has come; `live` is what is known of it while it runs."""
+    """A run, over or as far as it has come; `live` has its state while it runs."""
 
     def __init__(self, story: Story, live: Row | None) -> None:
         super().__init__(story, is_running=live is not None)
@@ -151,7 +151,7 @@ class RunPage(StoryPage):
 
     @property
     def started_at(self) -> float | None:
-        """When it began."""
+        """Start in seconds since 1970."""
         return self.story.info.started_at if self.story.info else None
 
     @property
@@ -173,7 +173,7 @@ class RunPage(StoryPage):
         )
 
     def end(self, page: Page) -> Iterator[str]:
-        """Yield the answer, how the run ended, and what it has used."""
+        """Yield the answer, the run's outcome, and its usage."""
         story, paint, full = self.story, page.paint, page.options.full
         yield from last_words(story, paint, full=full)
         if self._live is None:
@@ -224,5 +224,5 @@ def open_calls(snapshot: Snapshot, now: float) -> Iterator[str]:
 
 
 def how_to_follow(run: Row) -> str:
-    """The command that shows what comes next."""
+    """The command that shows the next part."""
     return f"follow it: {suggested('attach', run.name)}"

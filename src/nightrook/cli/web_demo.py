@@ -56,7 +56,7 @@ class Demo:
         self._thread.start()
 
     def close(self) -> None:
-        """End what is still running."""
+        """End the runs that are still running."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -33,7 +33,7 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     """Facts in the last lines of a run besides its verdict and its state."""
 
     run: str | None
-    """Its name; None if it is not saved."""
+    """Name of the run; None if it is not saved."""
 
     shown: Shown = "nothing"
     """Part of the run shown above these lines: that is not advised again."""

@@ -152,7 +152,7 @@ def _quoted(line: str) -> Line:
 
 
 def failed(finished: ToolFinished, *aside: str) -> Line:
-    """Why a tool call failed: its exit code and its message."""
+    """Return the error of a failed tool call: its exit code and its message."""
     message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
     if finished.exit_code is not None:
         first, _, rest = (finished.error or "").partition("\n")
@@ -382,7 +382,7 @@ class Calls:
         return self._open.get(id or "") or self._failed.get(id or "")
 
     def end_turn(self) -> None:
-        """Forget the calls that failed."""
+        """Drop the calls that failed."""
         self._failed.clear()
 
 

@@ -212,7 +212,7 @@ class Page:
             yield self._rook + self.paint("aside", f"turn {self._ended_turns}: {' · '.join(used)}")
 
     def _prompt(self, item: Item) -> Iterator[str]:
-        """Yield what the user wrote; what a program or a subagent was given only in full."""
+        """Yield the user's message; the input of a program or a subagent only in full."""
         full = self.options.full
         if not self.options.prompts or not (item.title or "").strip():
             return
@@ -299,7 +299,7 @@ class Page:
             yield from self._note(item)
 
     def _note(self, item: Item) -> Iterator[str]:
-        """A line that only --verbose shows, except for what every user should know."""
+        """Yield a line that only --verbose shows, except for notices for every user."""
         event = _event(item)
         if event is None:
             return

@@ -216,15 +216,15 @@ class PlainDisplay:
         return self._lines.head(record)
 
     def tick(self, now: float) -> None:
-        """Nothing: a log has no line that changes."""
+        """Do nothing: a log has no line that changes."""
 
     def pause(self) -> None:
-        """Nothing: there is no status line in the way."""
+        """Do nothing: there is no status line to hide."""
 
     def resume(self) -> None:
-        """Nothing: there was no status line in the way."""
+        """Do nothing: there is no status line to show again."""
 
     def close(self) -> None:
-        """Write what was held back, and flush the output."""
+        """Write the text that was held back, and flush the output."""
         self.put(list(self._lines.released()))
         self._out.flush()

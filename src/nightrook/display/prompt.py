@@ -239,13 +239,13 @@ class _Sheet(NamedTuple):
     """A request on a screen, before it is divided into pages."""
 
     subject: list[str]
-    """The rows of what is decided: a command, a change, a plan."""
+    """Rows of the subject of the decision: a command, a change, a plan."""
 
     remarks: list[str]
     """The rows next to it, as many as fit."""
 
     hidden: list[str]
-    """The rows, whole, of what the remarks or the keys show only in part."""
+    """Complete rows of the remarks and keys that are shown only in part."""
 
     left: int
     """The number of rows for the subject."""

@@ -55,13 +55,13 @@ class Echo:
                 termios.tcsetattr(self._out.fileno(), termios.TCSANOW, before)
 
     def keep_on(self) -> None:
-        """Switch the echo on for good: a signal may end the process at once."""
+        """Switch the echo on until the end: a signal may end the process at once."""
         with self._lock:
             self._held = True
             self.on()
 
     def close(self) -> None:
-        """Restore the terminal's modes, and what Ctrl-Z does."""
+        """Restore the terminal's modes and the handler of Ctrl-Z."""
         self.on()  # guards: echo-restored
         if signal.getsignal(signal.SIGTSTP) == self._suspend:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)

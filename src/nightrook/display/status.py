@@ -1,4 +1,4 @@
-"""The status line: what runs now and since when, what was used and what it cost so far."""
+"""The status line: the current activity and its start, usage and cost so far."""
 
 from nightrook.display import cells, event_lines, numbers
 from nightrook.display.console import Paint

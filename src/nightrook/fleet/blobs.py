@@ -44,7 +44,7 @@ async def send_blob(connection: Connection, path: Path) -> Blob:
 
 
 async def receive_blob(connection: Connection, blob: Blob, path: Path) -> None:
-    """Write a file of the server to a new file here; a BlobError if it is not what was sent."""
+    """Write a file of the server to a new file here; a BlobError if it has changed."""
     with await asyncio.to_thread(open, path, "xb", opener=_private) as file:
         try:
             await _receive(connection, blob, file)
@@ -93,7 +93,7 @@ def seal(key: bytes, part: bytes, name: str) -> bytes:
 
 
 def open_sealed(key: bytes, sealed: bytes, name: str) -> bytes:
-    """Return what was sealed under that name, or raise SealError."""
+    """Return the data sealed under that name, or raise SealError."""
     from nacl.exceptions import CryptoError
     from nacl.secret import SecretBox
 

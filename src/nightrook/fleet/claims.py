@@ -50,7 +50,7 @@ SILENT_S = 3.0
 """Three beats: a worker that was not heard of for this long is presumed lost."""
 
 CLAIM_S = 10.0
-"""A job that a worker could not claim this long after it asked for one is not started."""
+"""A job that a worker could not claim this long after its request is not started."""
 
 UNCLAIMED_S = 20.0
 """A job that was passed to a worker, but was not claimed in this time, is lost."""

@@ -112,7 +112,7 @@ Confirmation = asyncio.Future[Answer]
 
 
 class Confirmations:
-    """The answers to what was published over one connection."""
+    """The answers to messages published over one connection."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -246,7 +246,7 @@ class Connection:
         await self.client.force_reconnect()
 
     async def close(self) -> None:
-        """Close the connection; what was published has been confirmed, or its caller knows."""
+        """Close the connection; each message was confirmed, or its caller got an error."""
         with suppress(Exception):
             async with asyncio.timeout(_CONNECT_S):
                 await self.client.close()
@@ -272,7 +272,7 @@ def _words(error: BaseException) -> str:
 
 
 def shown_url(url: str) -> str:
-    """An address without what it may have of a secret."""
+    """Return an address without any secret in it."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")

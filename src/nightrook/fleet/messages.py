@@ -45,12 +45,12 @@ class Blob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def public(self) -> "Blob":
-        """The same without its secret, for what others can read."""
+        """A copy without its secret, for messages that others can read."""
         return msgspec.structs.replace(self, secret="_")
 
 
 class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The repository that a job works in, and what of it comes back."""
+    """The repository that a job works in, and the parts of it that come back."""
 
     bundle: Blob
     shipment: Shipment
@@ -62,7 +62,7 @@ class Job(Message, frozen=True, kw_only=True, omit_defaults=True):
     run: _Token
     attempt: Annotated[int, Meta(ge=1, le=100_000)] = 1
     claim: str = ""
-    """A secret that only the worker which got the job knows; empty in what others can read."""
+    """A secret that only the worker with the job knows; empty in messages others can read."""
 
     claim_sha256: str
     label: _Token
@@ -96,7 +96,7 @@ class Job(Message, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def public(self) -> "Job":
-        """The same without its secrets, for what others can read."""
+        """A copy without its secrets, for messages that others can read."""
         plan = self.repository
         if plan is not None:
             plan = msgspec.structs.replace(plan, bundle=plan.bundle.public)
@@ -112,7 +112,7 @@ class Claimed(Message, frozen=True, kw_only=True, omit_defaults=True):
     """A worker starts an attempt; only the one that was given the job knows the claim."""
 
     claim: str = ""
-    """Empty for a local run that is only shipped: no boss asked for it."""
+    """Empty for a local run that is only shipped: no boss submitted it."""
 
     instance: str
     """Names the process of the worker: after a restart it is another one."""

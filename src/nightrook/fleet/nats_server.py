@@ -89,7 +89,7 @@ class LocalServer:
         return self._process
 
     def start(self) -> None:
-        """Start it, and return when it accepts connections."""
+        """Start the server, and return when it accepts connections."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -102,7 +102,7 @@ class LocalServer:
             raise
 
     def stop(self) -> None:
-        """Ask it to end and wait; what it stored stays in the folder."""
+        """Ask the server to end and wait; its data stays in the folder."""
         if (process := self._process) is None:
             return
         process.send_signal(signal.SIGCONT)  # a stopped process would never end
@@ -114,7 +114,7 @@ class LocalServer:
         self._forget()
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """End the server at once, as a crash would."""
         self.process.kill()
         self._forget()
 

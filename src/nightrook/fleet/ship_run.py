@@ -75,7 +75,7 @@ async def _ship_over(
 
 
 async def ship_again(folder: RunFolder, address: Address) -> None:
-    """Send a run that has ended, from its beginning: what the server has already is harmless."""
+    """Send a run that has ended, from its beginning: chunks sent twice are harmless."""
     if folder.verdict() is None:
         raise FleetError(f"run {folder.name} has not ended")
     async with connected(address) as connection:
@@ -88,7 +88,7 @@ async def ship_again(folder: RunFolder, address: Address) -> None:
 
 
 async def _finished(shipper: Shipper, folder: RunFolder, claimed: Claimed) -> bool:
-    """Send what is left of a run; also the claim, without which its chunks are not believed."""
+    """Send the rest of a run, and the claim, without which its chunks are not accepted."""
     ended = Ended(info=folder.info(), exit=folder.exit(), verdict=folder.verdict())
     try:
         async with asyncio.timeout(_FINISH_S):

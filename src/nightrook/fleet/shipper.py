@@ -113,7 +113,7 @@ class Shipper:
         await self._publish_moment("started", dump(message))
 
     async def follow(self, more: Callable[[int], Awaitable[None]], seen: Callable[[], int]) -> None:
-        """Send what the run writes until the task is cancelled; `more` waits for more of it."""
+        """Send the logs as they grow, until the task is cancelled; `more` waits for new bytes."""
         while True:
             count = seen()
             sent = await self._pass(GROWING)
@@ -163,7 +163,7 @@ class Shipper:
         self._retry_s = min(_LAST_RETRY_S, self._retry_s * 2)
 
     async def _pass(self, logs: tuple[ShippedLog, ...]) -> int | None:
-        """Send what each log has now; return how many bytes, None if it has to be tried again.
+        """Send the new bytes of each log; return their number, None if that must be tried again.
 
         The times are measured first: they never run ahead of the bytes that they are about.
         """

@@ -35,7 +35,7 @@ class StoredMessage(NamedTuple):
 
 
 class JetStreamReader:
-    """Reads what a stream has, and what comes, from a position on.
+    """Reads the present and the next messages of a stream from a position on.
 
     The consumer on the server is made again whenever it is gone; then reading continues after the
     last message. `name` names it where the account may only use a consumer of that name.
@@ -123,7 +123,7 @@ class JetStreamReader:
     async def _of_consumer(
         self, consumer: str, inbox: str, subscription: Subscription
     ) -> AsyncIterator[StoredMessage | None]:
-        """Yield what a consumer delivers, until it is gone or no longer wanted."""
+        """Yield the messages of a consumer, until it is gone or no longer wanted."""
         while consumer == self._consumer:
             await self._request(inbox)
             while consumer == self._consumer and (message := await self._next(subscription)):

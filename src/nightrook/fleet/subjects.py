@@ -150,7 +150,7 @@ def beat(worker: str) -> str:
 
 
 def order(worker: str, run: str) -> str:
-    """The subject of what one worker has to do about one run."""
+    """Return the subject of orders to one worker about one run."""
     return f"order.{token(worker)}.{token(run)}"
 
 
@@ -170,7 +170,7 @@ def passed(name: str, attempt: int) -> str:
 
 
 def settle(name: str, attempt: int) -> str:
-    """The subject of what an attempt cost in the end."""
+    """Return the subject of the final cost of an attempt."""
     return f"settle.{token(name)}.{attempt:d}"
 
 

@@ -16,7 +16,7 @@ _LONGEST_PROBLEM = 200
 
 
 class CommandEnd(NamedTuple):
-    """The output of the command, and what went wrong."""
+    """The output of the command, and its error."""
 
     output: str
     problem: str | None

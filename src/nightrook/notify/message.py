@@ -5,7 +5,7 @@ from nightrook.display.reports.report import Report
 
 
 def title(report: Report) -> str:
-    """The kind, the name and the status of what ended."""
+    """Return the kind, the name and the status of the run, loop or batch."""
     return f"rook {report.kind} {report.name}: {status(report.status)}"
 
 

@@ -1,4 +1,4 @@
-"""The process that sends a message with apprise; what fails is named without its secrets."""
+"""The process that sends a message with apprise; failed services are named without secrets."""
 
 import os
 import sys

@@ -26,7 +26,7 @@ _DIED = _Message(error="the background runner died before it could report its st
 
 
 def in_background(work: Callable[[Callable[[Report], None]], object], kind: type[Report]) -> Report:
-    """Call `work` in a new process; return what it reports, while it continues there.
+    """Call `work` in a new process; return its report, while it continues there.
 
     `work` is called with the function that reports. A NightrookError says why it did not start.
     """

@@ -16,7 +16,7 @@ _SMALL = 512 << 10  # where both take as long
 
 
 class Digest:
-    """Hashes what it is given; a little is held until more comes, or the end."""
+    """Hashes bytes; a few are held until more come, or the end."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Notices what changes in folders: by inotify, or by looking where the system has none."""
+"""Notices changes in folders: by inotify, or by polling where the system has none."""
 
 import ctypes
 import os
@@ -116,7 +116,7 @@ class FolderWatch:
 
 
 class PolledFolderWatch:
-    """Does what a `FolderWatch` does, by comparing names, sizes and times."""
+    """A `FolderWatch` that compares names, sizes and times."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Listing] = {}
@@ -162,7 +162,7 @@ class PolledFolderWatch:
 
 
 def _listing(folder: str) -> _Listing | None:
-    """The size and time of what is in a folder, by name; of folders only that they are there."""
+    """Return the size and time of each file in a folder, by name; of folders only the names."""
     listing: _Listing = {}
     try:
         with os.scandir(folder) as entries:

@@ -24,7 +24,7 @@ class GuardedEnd(NamedTuple):
 
     timed_out: bool
     output: bytes
-    """The last part of what it wrote."""
+    """The last part of its output."""
 
 
 async def run_guarded(
@@ -111,14 +111,14 @@ class GuardProcess:
             trees.kill_marked(self._marker)
 
     def close(self) -> None:
-        """Close what connects us to it."""
+        """Close our ends of its pipes."""
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
 
 
 class _Tail:
-    """Reads a pipe and keeps the last part, where a command usually reports what is wrong."""
+    """Reads a pipe and keeps the last part, where a command usually reports errors."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)

@@ -62,7 +62,7 @@ def installed(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of a program's process group."""
+    """End the rest of a program's process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -61,7 +61,7 @@ class Log:
         """The number of bytes to read for it at once."""
 
     def append(self, data: bytes) -> None:
-        """Write all of it, or count what cannot be written; never wait for space."""
+        """Write all bytes, or count those that cannot be written; never wait for space."""
         at = time.time()
         begun, size = self.size, len(data)
         self.most = _LARGE if size >= self.most else _SMALL
@@ -93,7 +93,7 @@ class Log:
 
     @property
     def sha256(self) -> str:
-        """The digest of what was written, for readers to compare."""
+        """The digest of the written bytes, for readers to compare."""
         return self._digest.hexdigest()
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Log:
         os.close(self._fd)
 
     def sync(self) -> None:
-        """Sync what was written since the last time to disk."""
+        """Sync the bytes written since the last sync to disk."""
         size = self.size
         if size > self._synced:
             self._synced = size  # a failed sync is not repeated: it would not save what was lost

@@ -327,7 +327,7 @@ class Recorder:
         self._keep_time()
 
     def _end_rest(self, now: float) -> None:
-        """Start to end what is left of the leader's tree, at once if that was requested."""
+        """Start ending the rest of the leader's tree, at once if that was requested."""
         self._ending = True
         if self._stopping is None:
             self._left_behind = self._tree.names()
@@ -337,7 +337,7 @@ class Recorder:
         self._keep_time()
 
     def _drain(self) -> None:
-        """Read what is in the pipes now."""
+        """Read the bytes that are in the pipes now."""
         for fd in list(self._reading):
             for _ in range(_MOST_DRAINED):  # a process that never stops writing must not keep us
                 if fd not in self._reading or not _readable(fd):

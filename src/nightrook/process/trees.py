@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
 MARKER = "ROOK_RUN"
-"""The environment variable by which what outlives its recorder is found."""
+"""The environment variable that marks processes, so that those outliving a recorder are found."""
 
 RECORDS = "ROOK_RECORDS"
 """The environment variable of a recorder itself: the run that it records."""
@@ -132,7 +132,7 @@ def kill(find: Callable[[], list[int]], within_s: float = _MOST_S) -> list[int]:
 def kill_marked(
     marker: str, within_s: float = _MOST_S, *, adopted_since: int | None = None
 ) -> list[int]:
-    """End what outlived a killed recorder; return those that nothing can end.
+    """End the processes that outlived a killed recorder; return those that nothing can end.
 
     What is below a process with the marker belongs to it, even without a marker of its own. With
     `adopted_since`, the start of the recorder, also what became ours by its death.

@@ -59,7 +59,7 @@ class HeldInput:
         self._push()
 
     def end(self) -> None:
-        """Close it as soon as everything is written."""
+        """Close the agent's stdin as soon as everything is written."""
         self._ending = True
         self._push()
 

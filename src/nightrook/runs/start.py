@@ -273,7 +273,7 @@ def start_command(
 
 
 def _inherited(agent: Agent | None) -> dict[str, str]:
-    """Our environment, without the variables that would confuse a nested agent."""
+    """Return our environment, without the variables that would confuse a nested agent."""
     return {k: v for k, v in os.environ.items() if agent is None or agent.keeps_variable(k)}
 
 

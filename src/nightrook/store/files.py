@@ -182,7 +182,7 @@ class Folder:
 
     @contextmanager
     def lock(self, name: str, *, waits: bool = False) -> Iterator[bool]:
-        """Hold a lock while the block lasts; False if another process holds it, unless we wait."""
+        """Lock a file during the block; yields False if another process has it, unless we wait."""
         fd = self.append(name)
         try:
             # guards: lock-has-one-holder

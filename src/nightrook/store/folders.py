@@ -138,7 +138,7 @@ class NamedFolder:
 
     @contextmanager
     def lock(self) -> Iterator[bool]:
-        """Hold the folder's lock during the block; yields False if another process holds it."""
+        """Lock the folder during the block; yields False if another process holds the lock."""
         with Folder.kept(self.path) as folder, folder.lock(LOCK) as acquired:
             yield acquired
 

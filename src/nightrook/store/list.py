@@ -85,7 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The loop or batch that it belongs to."""
 
     number: int | None = None
-    """Its number among the runs of that loop, or the tasks of that batch."""
+    """Number among the runs of that loop, or the tasks of that batch."""
 
     size: int | None = None
     """Bytes of the files of a session."""

@@ -14,7 +14,7 @@ Kind = Literal["run", "loop", "batch"]
 
 LETTERS = "abcdefghijkmnpqrstuvwxyz"
 DIGITS = "23456789"
-"""Without 0, o, 1 and l, which look alike."""
+"""Letters and digits of a name, without 0, o, 1 and l, which look alike."""
 
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SHORTEST = 4

@@ -80,7 +80,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The loop or batch that it is part of."""
 
     iteration: int | None = None
-    """Its number among the loop's runs, or the batch's tasks."""
+    """Number among the loop's runs, or the batch's tasks."""
 
     fleet: str | None = None
     """The server of the fleet that runs it; beats say whether it lives, not its processes."""

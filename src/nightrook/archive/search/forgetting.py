@@ -13,7 +13,7 @@ class TextBlock(NamedTuple):
     id: int
     size: int
     at: float
-    """When the last of them was written, in seconds since 1970; 0 if none is found any more."""
+    """Time of the last write to one of them, in seconds since 1970; 0 if none is found any more."""
 
 
 def kept_texts(connection: sqlite3.Connection) -> list[TextBlock]:

@@ -61,7 +61,7 @@ class Content(Protocol):
         """Read so many bytes at an offset; less at the end."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the content."""
 
 
 class _OpenFile:

@@ -1,4 +1,4 @@
-"""`rook agents`: which agents there are, whether they are installed, and what each reports."""
+"""`rook agents`: the agents, their installed versions, and the facts that each reports."""
 
 import os
 import re

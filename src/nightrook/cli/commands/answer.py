@@ -1,4 +1,4 @@
-"""`rook answer`: asks at this terminal what agents of other processes wait for."""
+"""`rook answer`: asks the open questions of other processes' agents at this terminal."""
 
 import asyncio
 import os
@@ -81,7 +81,7 @@ def _unfinished() -> list[RunFolder]:
 
 
 async def _ask(path: str, asking: list[tuple[RunFolder, RunInfo]]) -> int:
-    """Ask what is open in each run; return how many questions there were."""
+    """Ask the open questions of each run; return how many there were."""
     count = 0
     for folder, info in asking:
         with suppress(client.NotAskingError):  # it has ended meanwhile

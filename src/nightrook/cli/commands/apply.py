@@ -1,4 +1,4 @@
-"""`rook apply`: what a run changed elsewhere comes into the user's files, if that is safe."""
+"""`rook apply`: applies changes of a run elsewhere to the user's files, if that is safe."""
 
 import os
 from pathlib import Path

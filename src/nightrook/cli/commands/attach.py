@@ -123,7 +123,7 @@ async def _follow(
 
 
 def running_name() -> str | None:
-    """The name of what is running; a person at a terminal is asked if there is more than one.
+    """Return the name of the running run, loop or batch; ask at a terminal if there are several.
 
     None if nothing is running.
     """
@@ -134,7 +134,7 @@ def running_name() -> str | None:
 
 
 def list_running() -> list[Row]:
-    """List what is running, newest first; parts of a running loop or batch are left out."""
+    """List running runs, loops and batches, newest first, without parts of a running one."""
     whole = [*_batches(), *_loops()]
     names = {each.name for each in whole}
     whole += running_runs(without=names)

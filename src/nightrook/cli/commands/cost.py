@@ -1,4 +1,4 @@
-"""`rook cost`: what agents used on this machine."""
+"""`rook cost`: the usage of agents on this machine."""
 
 import os
 import sys

@@ -77,7 +77,7 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
 
 
 class _Source:
-    """A file, a run or standard input, and the decoder of what it has."""
+    """A file, a run or standard input, with its decoder."""
 
     def __init__(self, file: str, agent: str | None) -> None:
         self.file = file
@@ -87,7 +87,7 @@ class _Source:
         self.decoder = StrictDecoder(name, agent or (info.agent if info else None))
 
     def records(self) -> Iterator[list[Record]]:
-        """Yield the records as the bytes come; at the end, warn of what seems wrong."""
+        """Yield the records as the bytes come; at the end, warn of likely problems."""
         doubt = _Doubt()
         for data, at in self._pieces():
             yield doubt.over(self.decoder.feed(data, at))
@@ -105,7 +105,7 @@ class _Source:
                 yield chunk, None
 
     def _change(self) -> str | None:
-        """The difference between the log of a run and what was recorded; None if it is intact."""
+        """Return the difference of a run's log from the recorded one; None if it is intact."""
         if self._run is not None:
             return find_tampering(self._run.path)
         path = Path(self.file)
@@ -127,7 +127,7 @@ class _Doubt:
         self._strange: list[bytes] = []
 
     def over(self, records: list[Record]) -> list[Record]:
-        """Look at records, and return them."""
+        """Inspect records, and return them."""
         for event in (record.event for record in ([] if self._understood else records)):
             self._understood = self._understood or not isinstance(event, _NOT_UNDERSTOOD)
             if isinstance(event, Unknown) and event.raw and len(self._strange) < _MOST_STRANGE:

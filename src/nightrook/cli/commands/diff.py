@@ -1,4 +1,4 @@
-"""`rook diff`: what a run changed in a repository."""
+"""`rook diff`: the changes of a run in a repository."""
 
 import os
 import sys

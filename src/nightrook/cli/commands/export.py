@@ -68,7 +68,7 @@ def _target(options: ExportOptions) -> tuple[Format, str]:
 
 
 def _refuse_ignored(what: What, wanted: SessionFilter) -> None:
-    """Refuse filters that only events have: the rows would not be those that were asked for."""
+    """Refuse filters that only events have: the rows would not be the selected ones."""
     given = {"--kind": wanted.kind, "--tool": wanted.tool, "--status": wanted.status}
     ignored = [option for option, value in given.items() if value is not None]
     if what != "events" and ignored:

@@ -154,7 +154,7 @@ def _do(chosen: Sequence[Candidate], work: Callable[[Stored], Packing], done: st
 
 
 def _forget(home: Path, options: GcOptions) -> int:
-    """Forget kept texts and copies, or say how much would be forgotten."""
+    """Delete kept texts and copies, or report how much would be deleted."""
     if options.text_older_than is None and options.max_text is None:
         return 0
     before = None if options.text_older_than is None else time.time() - options.text_older_than

@@ -1,4 +1,4 @@
-"""`rook import`: reads what agents keep on disk into the ledger."""
+"""`rook import`: reads the sessions that agents keep on disk into the ledger."""
 
 import os
 import sys
@@ -50,7 +50,7 @@ def command(options: ImportOptions, paths: Sequence[str]) -> None:
 
 
 def show(report: ImportReport) -> None:
-    """Print what an import did, and what it could not read."""
+    """Print the result of an import, and the files that it could not read."""
     click.echo(
         f"read {size(report.bytes)} in {report.read} of {count(report.files, 'file')}: "
         f"{count(report.calls, 'new call')}"

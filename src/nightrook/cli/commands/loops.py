@@ -37,7 +37,7 @@ def command(options: ListOptions) -> None:
 
 
 def _row(folder: LoopFolder) -> tuple[str, str, str, str]:
-    """A loop as a row; one that is damaged says so, and hides no other."""
+    """Return a loop as a row; a damaged one is listed as such."""
     try:
         view = read_loop(folder, home_folder())
     except NightrookError as error:

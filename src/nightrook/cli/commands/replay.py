@@ -49,7 +49,7 @@ class Pace:
         self._is_stopped = False
 
     def wait(self, at: float | None, tick: Callable[[float], None] = lambda _now: None) -> None:
-        """Wait until this moment of the recording; `tick` is called with the time meanwhile."""
+        """Wait until this moment of the recording, and call `tick` with the time until then."""
         self._end_if_stopped()
         if at is None:
             return

@@ -140,7 +140,7 @@ def _shipped(sink: str | None, starting: StartOptions) -> Alongside | None:
 
 
 def _earlier_run(options: RunOptions, name: str) -> EarlierRun:
-    """The run to resume; what rook did not record is a session of the agent that --agent names."""
+    """Return the run to resume; an unrecorded one is a session of the agent that --agent names."""
     try:
         before = earlier_run(home_folder(), name, cwd=options.cwd)
     except (BadRunNameError, UnknownRunError) as error:

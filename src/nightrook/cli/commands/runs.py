@@ -183,7 +183,7 @@ def _spent(row: Row) -> Money | None:
 
 
 def _total(costs: Sequence[Money | None], more: int, what: str) -> Iterator[str]:
-    """Yield what is listed has cost together, and how many more there are."""
+    """Yield the total cost of the listed rows, and the number of further ones."""
     started = [cost for cost in costs if cost is not None]
     known = [cost for cost in started if cost.usd is not None]
     if known:

@@ -72,7 +72,7 @@ def command(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...
 
 
 def _search(path: Path, query: SearchQuery, options: SearchOptions) -> bool:
-    """Index what is new, show what is found, and return whether anything was."""
+    """Index new documents, show the hits, and return True if there are any."""
     with SearchIndex.open(path) as index:
         if options.json:
             return _print_json(index, query, options.limit)
@@ -93,7 +93,7 @@ def _query(options: SessionFilter, text: str) -> SearchQuery:
 
 
 def _fill(index: SearchIndex, results: "Results") -> Progress:
-    """Index what is new, with a bar, and show what is found meanwhile; Ctrl-C ends that."""
+    """Index new documents, with a bar, and show hits during that; Ctrl-C ends it."""
     last = Progress(0, 0, 0)
     with ImportBar(sys.stderr, os.environ, quiet_s=0) as bar:
         try:
@@ -133,7 +133,7 @@ def _print_json(index: SearchIndex, query: SearchQuery, limit: int) -> bool:
 
 
 class Results:
-    """Prints what is found, each session once: the best first of what was indexed meanwhile."""
+    """Prints hits, each session once: the best first of each indexed part."""
 
     def __init__(self, index: SearchIndex, query: SearchQuery, options: SearchOptions) -> None:
         self._index = index

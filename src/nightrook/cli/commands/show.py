@@ -1,4 +1,4 @@
-"""`rook show`: what a run did and how it ended."""
+"""`rook show`: the actions of a run and its end."""
 
 import os
 import sys

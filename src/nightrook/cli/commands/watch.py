@@ -109,7 +109,7 @@ class _Waiting:
 
 
 class WatchView(AbstractContextManager["WatchView"]):
-    """Shows what is new; on a terminal, also a table of everything that is active."""
+    """Shows new records; on a terminal, also a table of all active sessions and runs."""
 
     def __init__(self, out: TextIO, look: Look, *, quiet: bool = False, home: str) -> None:
         self._out = out
@@ -129,7 +129,7 @@ class WatchView(AbstractContextManager["WatchView"]):
             self._screen.close()
 
     def show(self, updates: Iterable[Update]) -> None:
-        """Write what is new."""
+        """Write the new records."""
         lines: list[str] = []
         for update in updates:
             key = (update.row.kind, update.row.name)
@@ -246,7 +246,7 @@ class JsonWatchView(AbstractContextManager["JsonWatchView"]):
         """Do nothing: every line is written already."""
 
     def show(self, updates: Iterable[Update]) -> None:
-        """Write what is new."""
+        """Write the new records."""
         for update in updates:
             row = self._rows[update.row.kind, update.row.name] = update.row
             if update.is_first:

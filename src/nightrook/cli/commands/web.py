@@ -1,4 +1,4 @@
-"""`rook web`: the page that shows all runs, and answers what agents ask."""
+"""`rook web`: the page that shows all runs, and answers the questions of agents."""
 
 import ipaddress
 import re

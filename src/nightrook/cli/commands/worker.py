@@ -107,7 +107,7 @@ def _end(working: Worker, by: str) -> None:
 
 
 def _check(named: str | None, address: Address, found: tuple[str, ...]) -> int:
-    """Print what this machine is like as a worker; return 1 if there is a warning."""
+    """Print the checks of this machine as a worker; return 1 if there is a warning."""
     source = named or fleet_credentials() or ""
     findings = [*check_machine(source, home_folder()), asyncio.run(_server(address))]
     if found:

@@ -1,4 +1,4 @@
-"""Arguments for the agent: what follows `--`, and a hint for those that should."""
+"""Arguments for the agent: those that follow `--`, and a hint for those that should."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -14,10 +14,10 @@ _LONGEST_WORD = 80  # of a suggested command
 
 
 class AgentArgs(GroupedCommand):
-    """A command that passes what follows `--` on to the agent."""
+    """A command that passes the arguments after `--` on to the agent."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what follows `--` for the agent; suggest that for an option that rook lacks."""
+        """Keep the arguments after `--` for the agent; suggest it for an option rook lacks."""
         at = args.index("--") if "--" in args else len(args)
         ours, theirs = args[:at], args[at + 1 :]
         ctx.meta[_AGENT_ARGS] = theirs

@@ -89,7 +89,7 @@ def resolve_agent(name: str) -> ResolvedAgent:
 
 
 def print_project_settings(names: Collection[str] | None = None) -> None:
-    """Print what a project's file loosens, or would: a user who cloned it did not write it.
+    """Print the settings a project's file loosens, or would: a user who cloned it did not write it.
 
     `names` are the settings that the command uses; by default those that it has options for.
     """

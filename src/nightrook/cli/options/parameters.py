@@ -157,7 +157,7 @@ def _type(row: Option) -> click.ParamType[Any]:
 
 
 class _Value(click.ParamType[Any]):
-    """Reads what the table says that an option takes."""
+    """Reads the values of an option by its row in the table."""
 
     def __init__(self, row: Option) -> None:
         self.row = row

@@ -1,4 +1,4 @@
-"""The prompt of a command: what was typed, what a file has, and what is piped to rook."""
+"""The prompt of a command: from the command line, a file, and the pipe to rook."""
 
 import os
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class PipedStdin:
         return not self.was_silent
 
     def read(self, limit: PromptLimit) -> str:
-        """Read it to its end, but not much more than an agent takes."""
+        """Read the input to its end, but not much more than an agent takes."""
         size = limit.most * (_BYTES_OF_CHARACTER if limit.unit == "characters" else 1)
         return standard_input.read_text(most=size, on_wait=self._report_wait)
 
@@ -81,7 +81,7 @@ def given_prompt(
     limit: PromptLimit,
     example: str,
 ) -> GivenPrompt:
-    """The prompt that was typed or is in a file, and what is piped to it; alone, that is it."""
+    """Return the prompt, typed or from a file, with the piped text, or only that text."""
     if len(words) > 1 or (words and file not in (None, "-")):
         raise click.UsageError("there is more than one prompt: put it in quotes")
     prompt = words[0] if words else ""

@@ -48,7 +48,7 @@ def attach_loop(name: str, options: AttachOptions, view_options: ViewOptions) ->
 
 
 def _print_end(folder: LoopFolder, view_options: ViewOptions) -> None:
-    """Print the table of the runs and how the loop ended, or what the options ask for instead."""
+    """Print the table of the runs and the loop's outcome, or the output that the options select."""
     view = read_loop(folder, home_folder())
     last = view.state.last if view.state else None
     if view_options.json:

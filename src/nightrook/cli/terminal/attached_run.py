@@ -69,7 +69,7 @@ Result = TypeVar("Result")
 
 
 def follow(work: Coroutine[Any, Any, Result], *, what: str, name: str) -> Result:
-    """Do the work; Ctrl-C, SIGTERM and SIGHUP end it, and what it follows continues."""
+    """Do the work; Ctrl-C, SIGTERM and SIGHUP end it, but not the run that it follows."""
     try:
         return asyncio.run(_until_signal(work))
     except (KeyboardInterrupt, asyncio.CancelledError):

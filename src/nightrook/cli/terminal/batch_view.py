@@ -58,7 +58,7 @@ class RunningTable:
 
 
 def show_batch(path: Path) -> None:
-    """Show the tasks of a batch: how each ended or what it does, what it cost, and its run."""
+    """Show the tasks of a batch: the status, the cost and the run of each."""
     batch = read_batch(BatchFolder(path))
     print_batch_table(
         _TASK_HEAD, [_task_row(task) for task in batch.tasks], [t.status for t in batch.tasks]

@@ -73,7 +73,7 @@ class _Stops:
             self._early.append(number)
 
     def pass_on(self) -> None:
-        """The run has started: stop it if that was asked for."""
+        """Handle the start of the run: stop it if that was requested."""
         early, self._early = self._early or [], None
         for number in early:
             self(number)
@@ -105,7 +105,7 @@ async def _watch(
 
 
 def _ask_here(run: Run, screen: SharedScreen) -> None:
-    """Ask at this terminal, if there is one, what the agent may do."""
+    """Ask for permissions at this terminal, if there is one."""
     from nightrook.cli.terminal.keys import terminal_path  # most runs don't ask
     from nightrook.cli.terminal.permission_prompt import TerminalAsker
 
@@ -132,7 +132,7 @@ def warnings(run: Run) -> list[str]:
 
 
 def _unasked(run: Run) -> Iterator[str]:
-    """Warnings that nobody, or only this terminal, can answer the agent's questions."""
+    """Warnings that the agent's questions can't be answered, or only at this terminal."""
     if run.others.problem is not None:
         yield f"only this terminal can answer what the agent asks: {run.others.problem}"
     if run.asks and run.on_permission is None and not run.others.are_there():

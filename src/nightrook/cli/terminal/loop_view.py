@@ -105,7 +105,7 @@ class LoopOutput:
 
 
 def show_loop(path: Path, *, full: bool = False) -> None:
-    """Show what a loop did; `full` includes the checks of every iteration, not only the last."""
+    """Show a loop; `full` includes the checks of every iteration, not only the last."""
     folder = LOOP_FOLDERS.at(path)
     view, paint = read_loop(folder, home_folder()), look_of(sys.stdout, os.environ).paint()
     put_note(f"{paint('strong', view.name)} · {loops.goal(view.plan)}")
@@ -137,7 +137,7 @@ def put_check_output(check: Check | CheckFinished, paint: loops.Paint, most: int
 
 
 def put_end(view: LoopView) -> None:
-    """Print the table of runs, how the loop ended, what it used and how to see or resume it."""
+    """Print the table of runs, the loop's outcome and usage, and commands to see or resume it."""
     look = look_of(sys.stdout, os.environ)
     if look.terminal:
         put(sys.stdout, "")

@@ -28,7 +28,7 @@ _MOST_HELD = 1000  # lines
 
 
 class SafeOutput:
-    """A text stream that replaces secrets, and in CI breaks what the service would run.
+    """A text stream that replaces secrets, and in CI breaks lines that the service would run.
 
     It has no `buffer`, so that nothing gets around it by accident.
     """
@@ -56,11 +56,11 @@ class SafeOutput:
         return len(text)
 
     def hold(self) -> None:
-        """Hold back what is written, the last lines of it, until `release` or `drop`."""
+        """Hold back the last lines of the output until `release` or `drop`."""
         self._held = deque(maxlen=_MOST_HELD)
 
     def release(self) -> None:
-        """Write what was held back."""
+        """Write the text that was held back."""
         held, self._held = self._held, None
         if held:
             self._stream.write("".join(held))
@@ -102,7 +102,7 @@ class SafeOutput:
 
     @property
     def exact(self) -> BinaryIO:
-        """The stream of bytes below, for a copy of what an agent wrote: nothing is replaced."""
+        """The stream of bytes below, for a copy of an agent's output: nothing is replaced."""
         return cast(TextIO, self._stream).buffer
 
     def redacted(self, text: str) -> str:

@@ -38,7 +38,7 @@ class _Alone:
 
 
 class TerminalAsker:
-    """Lets the user at a terminal decide what an agent asks for, one request at a time.
+    """Lets the user at a terminal decide on an agent's requests, one at a time.
 
     If somebody else was quicker, as `settlement` knows, it says so.
     """

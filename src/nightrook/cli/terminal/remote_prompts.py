@@ -1,4 +1,4 @@
-"""Asks at this terminal what the agent of another process's run waits for."""
+"""Asks the open questions of another process's run at this terminal."""
 
 import asyncio
 import time
@@ -35,7 +35,7 @@ class _RemoteQuestion:
 
 
 class RemotePrompts:
-    """Shows the open questions of a run one after another, and sends what the user decides.
+    """Shows the open questions of a run one after another, and sends the user's decisions.
 
     A question that is answered elsewhere meanwhile leaves the screen, with a line that says so.
     """
@@ -52,7 +52,7 @@ class RemotePrompts:
         self._settling: set[str] = set()
 
     async def follow(self, report: Callable[[str], None]) -> None:
-        """Ask until the run is over; what keeps its questions from this terminal is reported."""
+        """Ask until the run is over; report why its questions don't reach this terminal."""
         try:
             while client.is_asking(self._folder):
                 with suppress(client.NotAskingError):
@@ -64,7 +64,7 @@ class RemotePrompts:
             await self._stop()
 
     async def ask_open(self) -> int:
-        """Ask what is open now, and return how many questions were shown."""
+        """Ask the open questions, and return how many were shown."""
         async with client.watching(self._folder) as changes:
             first = await anext(changes, client.Listed())
             questions = first.questions if isinstance(first, client.Listed) else ()

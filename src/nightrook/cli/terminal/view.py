@@ -1,4 +1,4 @@
-"""The view of a story: what its feed reports goes to an output as lines, JSON or raw bytes."""
+"""The view of a story: writes its feed to an output as lines, JSON or raw bytes."""
 
 import asyncio
 import os
@@ -79,7 +79,7 @@ class View:
         return self._display.texts if self._display else None
 
     async def show(self) -> None:
-        """Show what comes until the feed has ended."""
+        """Show the feed until it has ended."""
         try:
             async with self._lines, self._beside, task_group() as group:
                 group.create_task(self._show_stderr())
@@ -116,7 +116,7 @@ class View:
         self._errors.add([f"[rook] {safe_line(message)}"])
 
     async def _show_records(self) -> None:
-        """Show text up to the first message, then what the records report."""
+        """Show text up to the first message, then the records."""
         self._open_display()
         if self._text is not None:
             async for line in self._text:
@@ -137,13 +137,13 @@ class View:
                 self._screen.shown(record.seq)
 
     async def _put_head(self, line: str) -> None:
-        """Write to stderr what runs, between what is on stdout before it and after it."""
+        """Write to stderr what runs, between the lines on stdout before it and after it."""
         await self._lines.written()
         await self._errors.put([line])
         await self._errors.written()
 
     async def _show_stderr(self) -> None:
-        """Show what the agent writes beside its messages, above the status line if there is one.
+        """Show the agent's output that isn't messages, above the status line if there is one.
 
         Secrets go first: lines of rook itself may come between those of a private key.
         """

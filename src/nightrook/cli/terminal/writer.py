@@ -68,7 +68,7 @@ class Writer(Generic[Piece]):
             self._raise()
 
     def frame(self, draw: Callable[[], None]) -> None:
-        """Draw something after what waits to be written; only the last of several is drawn."""
+        """Draw something after the pending writes; only the last of several is drawn."""
         self._raise()
         self._frame = draw
         self._more.set()
@@ -113,7 +113,7 @@ class _WorkThread:
         self._started = False
 
     async def do(self, work: Callable[[], None]) -> None:
-        """Do something in the thread and wait for it; what it raises is raised here."""
+        """Do something in the thread and wait for it; its exception is raised here."""
         if not self._started:
             self._started = True
             Thread(target=self._run, daemon=True).start()
@@ -122,7 +122,7 @@ class _WorkThread:
         await done
 
     def end(self) -> None:
-        """End the thread after what it does now."""
+        """End the thread after its current action."""
         if self._started:
             self._jobs.put(None)
 

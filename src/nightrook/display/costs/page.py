@@ -29,7 +29,7 @@ Bars = dict[str, dict[str, float]]
 
 
 def chart(report: CostReport, home: str | None) -> str:
-    """Draw what a report's rows cost, or their tokens if no cost is known; empty if all is 0."""
+    """Draw the cost of a report's rows, or their tokens if no cost is known; empty if all is 0."""
     bars = _bars(report, home)
     most = max((sum(parts.values()) for parts in bars.values()), default=0.0)
     if not most > 0:

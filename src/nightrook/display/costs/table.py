@@ -228,7 +228,7 @@ def _short(key: str, name: str, most: int) -> str:
 
 
 def _bars(report: CostReport, length: int) -> Iterator[str]:
-    """A bar for each row: what agents report, then what is estimated; without money, tokens."""
+    """A bar for each row: reported cost, then estimated cost; without any cost, tokens."""
     has_cost = report.total.cost_usd.total > 0
     sizes = [row.cost_usd.total if has_cost else row.tokens.total for row in report.rows]
     most = max(*sizes, 0)
@@ -247,7 +247,7 @@ _NEARLY_USED = 0.8
 def limit_lines(
     limits: Sequence[ReportedLimit], *, now: float, width: int | None, paint: Paint
 ) -> list[str]:
-    """Lay out a row for each limit, with a bar for what is used; each line is safe to print."""
+    """Lay out a row for each limit, with a bar for its usage; each line is safe to print."""
 
     def painted(row: int, column: int, text: str) -> str:
         scarce = (limits[row].used or 0.0) >= _NEARLY_USED

@@ -1,4 +1,4 @@
-"""The steps of a document: what the items of a timeline were, with what they were given and said.
+"""The steps of a document: the items of a timeline, with their input and output.
 
 Everything in a step is text without secrets and control characters, but not escaped.
 """
@@ -65,7 +65,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Steps:
-    """Makes the steps of a story for a document, each when it is asked for.
+    """Makes the steps of a story for a document, one at a time.
 
     `redact` takes the secrets out of texts. `turns` are what each turn used, if turns are shown.
     """
@@ -101,7 +101,7 @@ class Steps:
             yield msgspec.structs.replace(step, depth=depth, inside=nested)
 
     def _sort(self) -> None:
-        """Find what happened in what; a call that was denied is shown by its denial."""
+        """Sort items by the one they happened in; a denied call is shown by its denial."""
         parents: dict[int, int | None] = {}
         denied: set[int] = set()
         for item in self._items:
@@ -148,7 +148,7 @@ class Steps:
                 return _replaced(made, title=self._line(_words(item)), aside=_figures(item))
 
     def _counted_turn(self, item: Item, made: Step) -> Step:
-        """A turn with its number and what it used; why it failed, if it did."""
+        """Return a turn with its number, its usage, and its error if it failed."""
         number, uses = self._turn_numbers[item.id], self._turns or ()
         failed = item.status == "error"
         return _replaced(

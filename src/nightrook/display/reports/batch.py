@@ -1,4 +1,4 @@
-"""The report of a batch: how many tasks succeeded, what they cost, and each of them."""
+"""The report of a batch: its successes, its cost, and each of its tasks."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The report of a loop: how it ended, what it used, and each of its iterations."""
+"""The report of a loop: its outcome, its usage, and each of its iterations."""
 
 from collections.abc import Callable
 

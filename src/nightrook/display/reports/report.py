@@ -13,7 +13,7 @@ from nightrook.model.text import cut
 Kind = Literal["run", "loop", "batch", "session"]
 
 RUNNING = "running"
-"""The status of what has not ended."""
+"""The status of a run, loop or batch that has not ended."""
 
 
 class ReportedDenial(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,11 +133,11 @@ def cleaned(report: Report, redact: Callable[[str], str]) -> Report:
 _LONGEST_ANSWER = 60_000  # characters; the outputs of a job on GitHub may have 1 MB
 
 ENDED = "ROOK_ENDED"
-"""Set for what is called at the end: a rook that it calls calls nothing at its own end."""
+"""Set for commands called at the end: a rook that they start calls none at its own end."""
 
 
 def values(report: Report) -> dict[str, str]:
-    """The values by name; what is unknown is empty."""
+    """Return the values by name; unknown ones are empty."""
     cost = report.spent_usd
     return {
         "status": report.status,

@@ -1,4 +1,4 @@
-"""Checks a machine that is to be a worker: its clock and disk, and what an agent could read."""
+"""Checks a machine before it becomes a worker: its clock, its disk, and secrets in reach."""
 
 import ctypes
 import os
@@ -39,7 +39,7 @@ def check_machine(source: str, home: Path) -> Iterator[Finding]:
 
 
 def check_server(version: tuple[int, ...], rook: str) -> Finding:
-    """Compare the versions of the server and of this rook with what is needed."""
+    """Compare the versions of the server and of this rook with the required ones."""
     shown = ".".join(map(str, version))
     if version < OLDEST_SERVER:
         oldest = ".".join(map(str, OLDEST_SERVER))

@@ -1,4 +1,4 @@
-"""Credentials: what a member needs to connect, read once from a file or a descriptor.
+"""Credentials with which a member connects, read once from a file or a descriptor.
 
 Agents must not get it: the file is for its owner alone, what was read from is closed, and nothing
 of it is ever in an environment.
@@ -92,7 +92,7 @@ def chosen_fleet(named: str | None) -> tuple[Address, Credentials | None]:
 
 
 def _from_stdin() -> bytes:
-    """Read it to its end; whatever is started later finds an empty one."""
+    """Read the descriptor to its end; processes started later find it empty."""
     data = _read(0, "standard input")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

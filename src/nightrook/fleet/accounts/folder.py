@@ -1,4 +1,4 @@
-"""The folder of a fleet: made, and changed when a worker comes or goes."""
+"""The folder of a fleet: made, and changed when a worker is added or removed."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""The rights of each account: what it may send and receive; nothing else reaches it at all.
+"""The rights of each account: the subjects it may send and receive; nothing else reaches it.
 
 Every worker and all viewers have accounts of their own on the server, in which nothing is but what
 is listed here. Permissions of users in one account would not do: a client may name any subject for
@@ -31,7 +31,7 @@ class Right(NamedTuple):
 
 
 def worker_rights(name: str, labels: Iterable[str], agents: Iterable[str]) -> list[Right]:
-    """Pull jobs of its labels, publish under its own name, read what was sent to it."""
+    """Pull jobs of its labels, publish under its own name, read messages sent to it."""
     kinds = sorted({subjects.job_consumer(label, agent) for label in labels for agent in agents})
     logs, orders = subjects.logs_of_worker(name), subjects.orders_of_worker(name)
     return [
@@ -47,7 +47,7 @@ def worker_rights(name: str, labels: Iterable[str], agents: Iterable[str]) -> li
 
 
 def viewer_rights() -> list[Right]:
-    """Read what is about runs, workers and money; change nothing."""
+    """Read the messages about runs, workers and money; change nothing."""
     gets = [
         right
         for stream in READABLE

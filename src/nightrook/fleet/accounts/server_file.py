@@ -17,7 +17,7 @@ _MAX_PAYLOAD = 1024 * 1024
 
 
 def server_file(fleet: Members, folder: Path) -> str:
-    """Return the text of the server's file: where it listens, what it keeps, who may do what."""
+    """Return the text of the server's file: its address, its streams, and all permissions."""
     rights = _rights(fleet)
     lines = [
         "# Made by rook fleet; rook fleet add-worker and remove-worker make it again.",
@@ -87,7 +87,7 @@ def _export(right: Right) -> str:
 
 
 def _account(account: str, key: str, name: str, rights: Iterable[Right]) -> Iterator[str]:
-    """An account without streams, in which there is only what it imports."""
+    """An account without streams, which has only its imports."""
     send = [right.subject for right in rights if right.kind == "send"]
     receive = [right.subject for right in rights if right.kind == "receive"]
     inbox = f"{subjects.inbox(name)}.>"

@@ -1,1 +1,1 @@
-"""The boss of a fleet: asks for runs, follows them, pays for each once, and says what is lost."""
+"""The boss of a fleet: submits runs, follows them, pays for each once, and reports lost ones."""

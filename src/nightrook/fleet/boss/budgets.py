@@ -65,7 +65,7 @@ class Budget(Message, frozen=True, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(self, shares={**self.shares, id: Share(reserved=amount)})
 
     def settle(self, id: str, spent: float, *, at_least: bool) -> "Budget":
-        """The budget with what an attempt has spent in place of its reservation."""
+        """Return the budget with the cost of an attempt in place of its reservation."""
         before = self.shares.get(id, Share(reserved=0.0))
         if before.settled is not None and not before.at_least:
             return self
@@ -103,11 +103,11 @@ class Budgets:
         return is_reserved
 
     async def settle(self, name: str, id: str, spent: float, *, at_least: bool = False) -> None:
-        """Record what an attempt has spent, once; `at_least` may be replaced by the real sum."""
+        """Record the cost of an attempt, once; `at_least` may be replaced by the real sum."""
         await self._change(name, None, lambda b: b.settle(id, spent, at_least=at_least))
 
     async def _change(self, name: str, limit: float | None, change: "object") -> Budget:
-        """Apply a change to what is stored now, again whenever another process was first."""
+        """Apply a change to the stored budget, again whenever another process was first."""
         for _ in range(_TRIES):
             found = await self._read(name)
             if found is None and limit is None:

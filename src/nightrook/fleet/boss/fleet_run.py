@@ -1,4 +1,4 @@
-"""A run on a fleet, for its user: asked for, followed in a folder here, stopped, and judged."""
+"""A run on a fleet, for its user: submitted, followed in a folder here, stopped, and judged."""
 
 import asyncio
 import time

@@ -79,7 +79,7 @@ class JobPlace(Enum):
     """A worker has got it, and has not claimed it yet."""
 
     GONE = "gone"
-    """It was claimed, or it was never queued."""
+    """The job was claimed, or was never queued."""
 
 
 class QueueWatch:

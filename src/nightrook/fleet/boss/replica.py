@@ -1,4 +1,4 @@
-"""The replica here of an attempt's folder: what its worker ships, written message by message.
+"""The local replica of an attempt's folder: its worker's messages, written one by one.
 
 Only the worker that was given the job knows its claim, so only that one is believed. What it
 sends can spoil this run, and no other.
@@ -49,7 +49,7 @@ class Replica:
         self._saved_at = 0.0
 
     def take(self, message: StoredMessage) -> None:
-        """Write one message; what is not from the worker of this attempt is reported."""
+        """Write one message; report one that is not from the worker of this attempt."""
         event = subjects.read_event(message.subject)
         if event is None:
             return
@@ -127,7 +127,7 @@ class Replica:
                 self._folder.write_info(self._questions.in_info(merged))
 
     def _report(self, problem: str | None, *, is_stranger: bool = False) -> None:
-        """Keep the first problem; one that a stranger makes does not spoil the run."""
+        """Record the first problem; one caused by a stranger does not spoil the run."""
         if is_stranger and self.state.stranger is None:  # guards: stranger-harmless
             self._save(replace(self.state, stranger=problem))
         elif not is_stranger and problem is not None and self.state.problem is None:

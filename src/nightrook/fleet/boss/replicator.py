@@ -1,4 +1,4 @@
-"""Replicates one run of a fleet: copies what its worker ships, and settles how it ended.
+"""Replicates one run of a fleet: copies its worker's messages, and settles its ending.
 
 Any number of replicators can work on one run, in any number of processes, one after another or at
 once: the one that writes holds the lock of the folder, and a settlement is stored once.
@@ -90,7 +90,7 @@ class Replicator:
         await self._caught_up.wait()
 
     def wakes(self, follower: RunFollower) -> None:
-        """Wake a follower of the folder at each change, while this process is what writes it."""
+        """Wake a follower of the folder at each change, while this process writes it."""
         self._follower = follower
         follower.is_pushed = self._copy is not None
 
@@ -211,7 +211,7 @@ class Replicator:
             await self._settle(judge_lost(self.folder, "the worker that took it"))
 
     async def _stop_waiting(self) -> None:
-        """End a job that no worker has taken, if that was asked for."""
+        """End a job that no worker has taken, if that was requested."""
         if self._stop is not None and await take_back(self._connection, self.job):
             await self._settle(judge_unstarted(self.folder, self._stop.by))
 

@@ -1,4 +1,4 @@
-"""Sends the user's repository with jobs: packed once for each folder, and only what is needed."""
+"""Sends the user's repository with jobs: packed once for each folder, and only the needed parts."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ async def send_repository(connection: Connection, packed: Packed) -> SentReposit
 
 
 class Repositories:
-    """Sends the repositories of folders; jobs that work in the same folder share what was sent.
+    """Sends the repositories of folders; jobs that work in the same folder share one bundle.
 
     A first attempt leaves out the commits that every worker which could take the job says it has.
     A worker that lacks them returns the job, and the next attempt brings all of them.

@@ -47,7 +47,7 @@ def job_of(
     budget: str | None = None,
     part_of: tuple[str, int] | None = None,
 ) -> Job:
-    """The job that asks for a run with these options; what only works here is refused."""
+    """Return the job of a run with these options; refuse options that only work here."""
     if options.resume is not None:
         raise FleetError("a fleet cannot resume a session: its files are on one machine")
     if options.worktree:
@@ -114,7 +114,7 @@ async def _reserved(connection: Connection, job: Job) -> None:
 
 
 async def _given_up(connection: Connection, folder: RunFolder, job: Job, reason: str) -> None:
-    """Settle a run that is certain not to be queued, and free what was reserved for it."""
+    """Settle a run that is certain not to be queued, and free its reservation."""
     unpaid = Settlement(status="not_started", sentence=reason, spent_usd=0.0)
     with suppress(ServerAwayError):
         await settle(connection, job, unpaid)

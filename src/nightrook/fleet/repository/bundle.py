@@ -105,7 +105,7 @@ def write_bundle(
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read the header of a bundle; a BadBundleError says what is wrong with the file."""
+    """Read the header of a bundle; raise a BadBundleError if the file is invalid."""
     try:
         with open(path, "rb") as file:
             head = file.read(_LONGEST_HEADER)

@@ -41,7 +41,7 @@ class RepositoryCache:
         return list(dict.fromkeys(ids))[:_MOST_KNOWN]
 
     def unpack(self, bundle: Path, folder: Path, shipment: Shipment) -> Unpacked:
-        """Make a repository of a bundle and of what is here, and keep what is new of it."""
+        """Make a repository from a bundle and the cache, and store the bundle's new objects."""
         header = read_bundle(bundle)
         check_shipment(header, shipment)
         if header.shallow or header.object_format != "sha1":

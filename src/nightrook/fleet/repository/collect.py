@@ -1,4 +1,4 @@
-"""Collects what a run changed in the repository of a worker, where an agent has written at will."""
+"""Collects the changes of a run in a worker's repository, to which an agent had full access."""
 
 import os
 import time
@@ -25,7 +25,7 @@ class CollectError(NightrookError):
 
 
 def collect(run: Unpacked, into: Path, *, limits: Limits | None = None) -> Collected:
-    """Write what a run changed to a folder of ours: `result.bundle`, and `files.tar`.
+    """Write the changes of a run to a folder of ours: `result.bundle`, and `files.tar`.
 
     Commits since the start, and the rest as a commit of its own; nothing if nothing changed. Files
     outside of git come by the patterns of the job. A CollectError says why it is not possible.

@@ -1,4 +1,4 @@
-"""Fetches what a run changed into the user's repository, as `refs/rook/<run>` and nothing else.
+"""Fetches the changes of a run into the user's repository, as `refs/rook/<run>` only.
 
 Where the repository was sent from is kept in the folder of the run.
 """
@@ -32,7 +32,7 @@ class FetchError(NightrookError):
 
 
 def ref_of(run: str) -> str:
-    """The ref of what a run changed."""
+    """Return the ref of the changes of a run."""
     return f"refs/rook/{run}"
 
 
@@ -68,7 +68,7 @@ def home_of(origin: Origin) -> Repository:
 
 
 def _check(header: Bundle, origin: Origin, repository: Repository) -> None:
-    """Raise an error unless a bundle belongs to the run, and builds on what is here."""
+    """Raise an error unless a bundle belongs to the run, and builds on local commits."""
     header.require(BASE, RESULT)
     if header.refs[BASE] != origin.base or header.shallow:  # guards: result-base
         raise BadBundleError(f"{header.path}: the bundle is not of this run")
@@ -127,7 +127,7 @@ def origin_of(folder: RunFolder) -> Origin | None:
 
 
 def bring_home(folder: RunFolder) -> str | None:
-    """Fetch what a run changed as soon as it has ended; return why that was not possible, if so."""
+    """Fetch the changes of a run as soon as it has ended; return why that failed, if it did."""
     try:
         origin = origin_of(folder)
         if origin is not None and (folder.path / RESULT_BUNDLE).is_file():
@@ -138,7 +138,7 @@ def bring_home(folder: RunFolder) -> str | None:
 
 
 def fetched(folder: RunFolder, origin: Origin) -> tuple[Repository, Change]:
-    """Fetch what a run changed, if that was not done before."""
+    """Fetch the changes of a run, if that was not done before."""
     repository = home_of(origin)
     bundle = folder.path / RESULT_BUNDLE
     if not bundle.is_file():

@@ -1,4 +1,4 @@
-"""Limits of what travels with a repository: its size, and what does not travel, or not whole."""
+"""Limits on sending a repository: its size, and the parts that are not sent, or not whole."""
 
 from collections.abc import Mapping, Sequence
 
@@ -42,7 +42,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 def repository_notes(
     repository: Repository, env: Mapping[str, str], commit: str, shallow: Sequence[str]
 ) -> list[str]:
-    """Name the limits of what a worker gets of a commit: history, submodules, Git LFS."""
+    """Name the parts of a commit that a worker does not get: history, submodules, Git LFS."""
     notes = []
     if shallow:
         notes.append(

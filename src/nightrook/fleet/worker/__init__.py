@@ -1,1 +1,1 @@
-"""A worker of a fleet: it takes jobs, runs them here, and ships what they write."""
+"""A worker of a fleet: it takes jobs, runs them here, and ships their logs."""

@@ -124,7 +124,7 @@ class JobRun:
         return self.shipper.problem if self.shipper else None
 
     async def claim(self, take: Callable[[], Awaitable[bool]]) -> bool:
-        """Keep the job, take it from the queue, and report that; False if it must not start."""
+        """Store the job, take it from the queue, and report that; False if it must not start."""
         self._journal.save(self.entry)
         shipper = Shipper(self._connection, self._attempt, self._journal.home)
         try:
@@ -140,7 +140,7 @@ class JobRun:
         return True
 
     async def work(self) -> Ended:
-        """Run the job to its end; return what to report."""
+        """Run the job to its end; return the report."""
         if (refusal := self._rights.refusal(self.job)) is not None:
             return self._without_run("refused", refusal)
         self._save(replace(self.entry, stage="started"))
@@ -161,7 +161,7 @@ class JobRun:
         return JobRepository(home, work, self.job.repository)
 
     def _failed(self, repository: JobRepository, error: Exception) -> Ended:
-        """Report an error; what the agent spent counts, if it was started."""
+        """Report an error; the agent's cost counts, if it was started."""
         folder = self._journal.run_folder(self.entry)
         if folder is not None:
             return self._ended(folder, repository, str(error))
@@ -201,7 +201,7 @@ class JobRun:
         await shipper.follow(run.feed.more, lambda: run.feed.count)
 
     async def _keep_questions(self, run: Run) -> None:
-        """Write what the agent asks to a log, which is shipped like the others."""
+        """Write the agent's questions to a log, which is shipped like the others."""
         if not run.asks:
             return
         with run.folder.opened() as folder:
@@ -251,7 +251,7 @@ class JobRun:
             run.kill()
 
     async def report(self, ended: Ended) -> None:
-        """Ship what is left and how it ended, however long that takes."""
+        """Ship the rest of the logs and the ending, however long that takes."""
         folder = self._journal.run_folder(self.entry) if self.shipper is None else None
         shipper = self.shipper or Shipper(
             self._connection,
@@ -304,7 +304,7 @@ class JobRun:
 
 
 def ended_of(folder: RunFolder, job: Job, reason: str | None = None) -> Ended:
-    """Report a run that is over; `reason` says what of its repository does not come back."""
+    """Report a run that is over; `reason` names parts of its repository that don't come back."""
     info = folder.info()
     return Ended(
         claim=job.claim,

@@ -49,7 +49,7 @@ class Journal:
         self.home = home
 
     def save(self, entry: Entry) -> None:
-        """Keep an entry, in one step."""
+        """Store an entry, in one step."""
         with Folder.made(self.home) as home, home.own(_FOLDER) as folder:
             folder.replace(entry.file, msgspec.json.encode(entry))
 

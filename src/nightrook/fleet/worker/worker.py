@@ -241,7 +241,7 @@ class Worker:
         return is_early and not self.draining.is_set()  # guards: draining-starts-nothing
 
     async def _refuse_unreadable(self, message: Msg, reason: str) -> None:
-        """Report a job that this version cannot read, by what its subject says."""
+        """Report a job that this version cannot read, by its subject."""
         with suppress(FleetError, ValueError):
             await self.connection.ask(message.reply, b"+ACK")
             *_, run, attempt = message.subject.split(".")

@@ -217,7 +217,7 @@ def _peer_descriptor(connection: socket, pid: int) -> int | None:
 
 
 def adopted(since: int) -> list[tuple[int, list[bytes]]]:
-    """Our children in other sessions that started since then, with their environments.
+    """Return our children in other sessions that started since then, with their environments.
 
     There are some only where orphans become our children.
     """
@@ -330,7 +330,7 @@ def enlarge_pipe(writing: int) -> None:
 
 
 def raise_oom_score() -> int | None:
-    """Make what we start from now on likelier to be ended for lack of memory; return the score."""
+    """Make processes we start likelier to be ended for lack of memory; return the old score."""
     try:
         with open(f"{_PROC}/self/oom_score_adj", "rb") as file:
             score = int(file.read())
@@ -341,7 +341,7 @@ def raise_oom_score() -> int | None:
 
 
 def lower_oom_score(score: int | None) -> None:
-    """Set our own score to what it was; what was started meanwhile keeps its own."""
+    """Set our own score back; processes started since then keep theirs."""
     if score is not None:
         _set_oom_score(score)
 

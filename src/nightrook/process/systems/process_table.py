@@ -51,7 +51,7 @@ class Peer:
         return bool(poll.poll(0))
 
     def close(self) -> None:
-        """Close what the system opened for it."""
+        """Close the system's resources for it."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -1,4 +1,4 @@
-"""`rook fleet drain`: lets a machine finish what it runs, and take no more jobs."""
+"""`rook fleet drain`: a machine finishes its current jobs, and takes no more."""
 
 import asyncio
 

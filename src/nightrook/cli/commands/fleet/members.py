@@ -1,4 +1,4 @@
-"""The folder of a fleet on the command line: made, and changed when a worker comes or goes."""
+"""The folder of a fleet on the command line: made, and changed with its workers."""
 
 import shlex
 from pathlib import Path
@@ -17,7 +17,7 @@ from nightrook.model.safe import safe_line
 
 
 def init(path: Path, options: FleetOptions) -> None:
-    """Make the folder of a fleet, and print what to do next."""
+    """Make the folder of a fleet, and print the next steps."""
     check_installed()
     listening = Listening(options.listen, options.port, options.address or options.listen)
     fleet = folder.create(path, listening)

@@ -1,4 +1,4 @@
-"""`rook fleet`: the machines of a fleet, what each runs, and which runs are lost."""
+"""`rook fleet`: the machines of a fleet, their current runs, and the lost runs."""
 
 import asyncio
 import os
