@@ -94,7 +94,7 @@ def batch_row(batch: ListedBatch) -> Row:
 
 
 def _listed(folder: BatchFolder) -> ListedBatch:
-    """A batch in a list; one that is damaged says so, and hides no other."""
+    """A batch in a list; a damaged one is listed as such."""
     try:
         return read_batch(folder)
     except NightrookError as error:

@@ -1,4 +1,4 @@
-"""Annotations beside the log of a CI job: failures, and denials with their rule."""
+"""Annotations next to the log of a CI job: failures, and denials with their rule."""
 
 from typing import Literal, NamedTuple
 

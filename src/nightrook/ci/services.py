@@ -1,4 +1,4 @@
-"""The CI services that rook knows, in one list: how each is recognised, and who writes for it.
+"""The CI services that rook knows, in one list: the variable and the writer of each.
 
 All of them would run some of what an agent prints, so `cli/terminal/output.py` breaks the commands
 in it wherever one of these variables is set. For the first three rook also writes groups,
@@ -24,7 +24,7 @@ class Writer(Protocol):
         """The line that closes it."""
 
     def annotations(self, report: "Report") -> list[str]:
-        """The lines that show what went wrong beside the log; at most ten."""
+        """The lines that show failures next to the log; at most ten."""
 
     def save(self, report: "Report") -> list[str]:
         """Save the summary and the outputs; return the failures."""

@@ -1,4 +1,4 @@
-"""`rook run --detach`: starts a run that survives the terminal, and says how to attach to it."""
+"""`rook run --detach`: starts a run that survives the terminal, and prints how to attach to it."""
 
 import sys
 

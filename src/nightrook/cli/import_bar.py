@@ -1,4 +1,4 @@
-"""Shows how far an import is, on a terminal and after a second."""
+"""Shows the progress of an import, on a terminal and after a second."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Loads settings: which value of each applies, and where it comes from."""
+"""Loads settings: the value of each that applies, and its source."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

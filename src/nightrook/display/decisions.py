@@ -1,4 +1,4 @@
-"""The answers to what an agent asks, and how they are shown afterwards."""
+"""The answers to an agent's questions, and the lines that show them afterwards."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The words for each event, shared by all displays, and what they keep to choose them.
+"""The words for each event, shared by all displays, and the state needed to choose them.
 
 Functions turn an event into a `Line`. `Calls` matches the ends of tool calls with their starts,
 `ShownTexts` knows which of the agent's texts were shown whole, and `RunContext` is what a display
@@ -442,7 +442,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str | None:
-        """The model that was asked for, or that the agent named."""
+        """The requested model, or the one that the agent named."""
         return self.snapshot().model
 
     def cost(self) -> Money:

@@ -167,7 +167,7 @@ class PromptRows:
                     yield f"{self._indent}{bar} {self._paint(style, row) if style else row}"
 
     def key(self, key: str, meaning: str) -> list[str]:
-        """A key and its meaning, on rows of their own."""
+        """A key and its meaning, on separate rows."""
         return [self._indent + row for row, _ in self._key(key, meaning)]
 
     def keys(self, keys: Iterable[tuple[str, str]]) -> tuple[str, ...]:

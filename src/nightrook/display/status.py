@@ -83,7 +83,7 @@ def _asked(shot: Snapshot, cwd: str | None) -> str:
 
 
 def _tool(shot: Snapshot, cwd: str | None) -> str:
-    """The latest call, and how many more run beside it."""
+    """The latest call, and the number of other running calls."""
     latest = shot.open_tools[-1]
     inside = any(tool.id == latest.parent for tool in shot.open_tools)
     more = shot.tools_open - 1 - inside

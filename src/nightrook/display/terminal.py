@@ -114,7 +114,7 @@ class Layout:
         return painted + self._beside(row.right, role)
 
     def _asides(self, line: Line, parent: str | None) -> list[str]:
-        """The text beside a line; if several subagents work, also which one it was."""
+        """The text on the right of a line; if several subagents work, with the name of the one."""
         aside = [safe_line(part) for part in line.aside]
         if parent is not None and parent != self._latest_parent and len(self.subagents) > 1:
             known = self.subagents.get(parent)

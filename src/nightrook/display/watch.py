@@ -1,4 +1,4 @@
-"""The table of `rook watch`, with everything that is active, and lines about each."""
+"""The table of `rook watch`, with all active sessions and runs, and lines about each."""
 
 from collections.abc import Sequence
 

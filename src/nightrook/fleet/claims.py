@@ -1,4 +1,4 @@
-"""The claim on a job: which worker holds it, and for how long everyone must believe that.
+"""The claim on a job: the worker that holds it, and the time for which the claim is valid.
 
 Theory of operation
 -------------------

@@ -1,4 +1,4 @@
-"""Ships a run of this machine to a fleet while it runs: the scheduler is another program's."""
+"""Ships a run of this machine to a fleet while it runs: another program schedules it."""
 
 import asyncio
 import secrets

@@ -1,4 +1,4 @@
-"""The ceilings of a loop: what all its runs may use together, and which of them were reached.
+"""The ceilings of a loop: limits for all its runs together, and the ones reached.
 
 The tables have a value for each thing that can be limited: a new field of `Limits` needs a field of
 `Ceilings`, and one more value in each table here.

@@ -1,4 +1,4 @@
-"""Loop folders with the types of this package: what is read from them and written to them."""
+"""Loop folders with the types of this package, for reading and writing."""
 
 import time
 from pathlib import Path

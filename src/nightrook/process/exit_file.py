@@ -1,4 +1,4 @@
-"""Writes how the agent's process ended, even on a full disk. Standard library only."""
+"""Writes the exit of the agent's process, even on a full disk. Standard library only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds out if a process lives, and is the one that had this id when it was recorded."""
+"""Checks if a process lives, and is the one that had this id when it was recorded."""
 
 import os
 

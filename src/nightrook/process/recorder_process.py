@@ -57,7 +57,7 @@ class RecorderProcess:
         self._marker = str(plan.folder)
         self._asked_at: float | None = None  # a command that it has not answered
         self.has_started = False
-        """True once it has begun to record."""
+        """True once it records."""
         try:
             log = open_plain(
                 plan.folder / plan.files["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND

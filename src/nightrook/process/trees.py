@@ -1,4 +1,4 @@
-"""An agent's whole process tree: who belongs to it, and how to end it.
+"""An agent's whole process tree: finding its processes, and ending them.
 
 What differs between systems is behind `systems`. Standard library only: the recorder runs it.
 """

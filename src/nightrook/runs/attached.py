@@ -47,7 +47,7 @@ class AttachedRun(RunFollower):
 
 
 def ask_to_stop(folder: RunFolder) -> None:
-    """Ask a running run to end; a NightrookError says that it is not running."""
+    """Ask a running run to end; raise a NightrookError if it is not running."""
     info = folder.info()
     # Its recorder, not its runner: that may be a user's program with other work to do.
     if info is not None and info.fleet is not None:

@@ -174,7 +174,7 @@ class Dialogue:
                 self._withdraw(id)
 
     def cancel(self) -> None:
-        """Withdraw all requests without an answer, also if the one who is asked stops the run."""
+        """Withdraw all requests without an answer, also if the user stops the run instead."""
         for id, one in [*self._open.items()]:
             del self._open[id]
             one.task.cancel()

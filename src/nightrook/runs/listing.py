@@ -1,4 +1,4 @@
-"""Lists runs as they are now, those that are running included: `nightrook.list_runs`."""
+"""Lists runs as they are now, including running ones: `nightrook.list_runs`."""
 
 import os
 import time
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class RunList(NamedTuple):
-    """The runs that were asked for, and how many more there are."""
+    """The selected runs, and the number of further ones."""
 
     runs: list[Row]
     more: int

@@ -75,7 +75,7 @@ class Run(RunResult):
         self.label = (options.called or agent.name) if agent else "raw"  # before the agent's lines
         self.cwd = options.cwd
         self.worktree = worktree
-        """The git worktree that is made for it, if that was asked for."""
+        """The git worktree made for the run, if one was requested."""
         self.via = options.via
         """The way in which the agent is run; None is its usual one."""
         self.asks = call.keep_stdin_open and options.permission == "ask"

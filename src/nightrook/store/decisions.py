@@ -66,6 +66,6 @@ def denied_by_person(folder: RunFolder) -> frozenset[str]:
 
 
 def denied(folder: RunFolder) -> frozenset[str]:
-    """The ids of the calls that were refused when they were asked for last."""
+    """The ids of the calls whose last request was refused."""
     last = {made.tool_id: made for made in read(folder).values() if made.about == "tool"}
     return frozenset(id for id, made in last.items() if id is not None and not made.decision.allow)

@@ -1,4 +1,4 @@
-"""The names of runs, loops and batches: which are valid, what each stands for, new ones."""
+"""The names of runs, loops and batches: valid ones, their kinds, and new ones."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Lets a loop or a batch stop when `rook stop` asks for it through its folder."""
+"""Stops a loop or a batch when `rook stop` requests it through its folder."""
 
 import asyncio
 from collections.abc import Callable

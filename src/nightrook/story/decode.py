@@ -259,7 +259,7 @@ def is_file(source: object) -> TypeGuard[BinaryIO]:
 
 
 def read_chunks(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Read a file to its end as its bytes come; an UnreadableSourceError says what went wrong."""
+    """Read a file to its end as its bytes come; raise an UnreadableSourceError on a failure."""
     read: Any = getattr(file, "read1", file.read)  # what is there now, not what will be
     try:
         while chunk := read(CHUNK):

@@ -1,4 +1,4 @@
-"""Follows a run while its logs grow. No other module looks for what was appended to a log.
+"""Follows a run while its logs grow. No other module looks for bytes appended to a log.
 
 Whoever appends, and wherever the reader is, the way is the same: something wakes the follower, and
 it reads on from its position, one piece at a time, in turns with everything else on the loop.

@@ -1,4 +1,4 @@
-"""A story: whatever happened, in one object that every viewer reads.
+"""A story: the events of a run or session, in one object that every viewer reads.
 
 A run of this process, of another one or of another machine, a piped stream, a finished folder and a
 stored session differ in where their bytes are and in what drives their feed. A `Story` is what they

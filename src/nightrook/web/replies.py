@@ -1,4 +1,4 @@
-"""Replies as JSON, without secrets, and errors as one sentence that names the way out."""
+"""Replies as JSON, without secrets, and errors as one sentence that names the remedy."""
 
 import errno
 import json
@@ -58,7 +58,7 @@ def redactor() -> Redactor:
 
 
 def json_reply(body: bytes, status: int = 200) -> Response:
-    """An answer whose JSON has no secrets any more."""
+    """An answer as JSON from which secrets were removed."""
     return Response(body, status, media_type=_JSON)
 
 

@@ -1,4 +1,4 @@
-"""Keeps replies that were made: several viewers ask for the same, and one asks twice."""
+"""Caches replies: several viewers send the same request, and one sends it twice."""
 
 from collections import OrderedDict
 from collections.abc import Callable

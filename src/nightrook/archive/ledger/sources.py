@@ -1,4 +1,4 @@
-"""The files that were read, and how far: `Source`, and its table."""
+"""The files that were read, with the position reached in each: `Source`, and its table."""
 
 import sqlite3
 from collections.abc import Iterable

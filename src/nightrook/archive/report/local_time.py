@@ -138,7 +138,7 @@ def period(
 
 
 def _span(name: str, moment: Moment, zone: Zone, now: float) -> tuple[int, int]:
-    """The begin of what a moment names, and its end: the same, unless it is a day or longer."""
+    """The start of a moment, and its end: the same, unless it is a day or longer."""
     try:
         first, after = _walls(moment, zone.wall(now)) or (None, None)
         if first is None or after is None:

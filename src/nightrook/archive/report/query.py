@@ -130,7 +130,7 @@ class Moments:
 
 
 def _hour(wall: int, offset: int) -> str:
-    """The begin of an hour, with its offset: an hour that clocks show twice is two."""
+    """The start of an hour, with its offset: an hour that clocks show twice is two."""
     shown = datetime(1970, 1, 1) + timedelta(  # noqa: DTZ001
         seconds=max(0, min(wall, (_LAST_DAY - 1) * DAY_S))
     )

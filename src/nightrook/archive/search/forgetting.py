@@ -1,4 +1,4 @@
-"""Forgets texts that search keeps, those of old messages first: their words are still found."""
+"""Deletes texts kept for search, those of old messages first: their words are still found."""
 
 import sqlite3
 from collections.abc import Iterable

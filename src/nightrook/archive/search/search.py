@@ -94,7 +94,7 @@ def search(
     per_session: int | None = None,
     redact: Callable[[str], str] = str,
 ) -> Found:
-    """Find the best hits; an EmptyQueryError says that there is nothing to look for.
+    """Find the best hits; raise an EmptyQueryError if there is nothing to search for.
 
     With `per_session`, at most so many of each session. `redact` takes the secrets out of a whole
     text, before an excerpt is cut from it.

@@ -51,7 +51,7 @@ def _none(_: str) -> Iterable[Kept]:
 def find_session(
     ledger: Ledger, homes: Sequence[Path], id: str, kept: Callable[[str], Iterable[Kept]] = _none
 ) -> StoredSession:
-    """Find the session whose id begins like that; an UnknownSessionError says why there is none.
+    """Find the session whose id begins with a text; raise an UnknownSessionError if there is none.
 
     `kept` returns the copies of an agent's files, which are used if the agent has deleted them.
     """

@@ -137,7 +137,7 @@ class SessionBytes:
 
 
 def content_of(file: SessionFile, transcript: Transcript) -> Content:
-    """Open a file of a session; an OSError says that it cannot be read."""
+    """Open a file of a session; raise an OSError if it cannot be read."""
     if file.path.endswith(COPY):
         return _Bytes(_uncompressed(file.path))
     if file.kind == "sqlite":

@@ -45,7 +45,7 @@ class PolledFolders:
             pass
 
     def look(self) -> set[str]:
-        """The paths that came, changed or went since the last call, as far as it looked."""
+        """The paths added, changed or removed since the last call, as far as it looked."""
         began = self._clock()
         if self._folders and began - self._swept_at >= self._pause_s:
             changed = {path for folder in list(self._folders) for path in self._compare(folder)}

@@ -165,7 +165,7 @@ def _agent_of(before: EarlierRun, options: RunOptions) -> ResolvedAgent:
 
 
 def _with_command(chosen: ResolvedAgent) -> tuple[ResolvedAgent, tuple[str, ...]]:
-    """The agent and its arguments; for one without a program of its own, they are its command."""
+    """The agent and its arguments; for one without its own program, they are its command."""
     args = tuple(agent_args())
     if chosen.program or not args or agents.agent(chosen.agent).programs:
         return chosen, args

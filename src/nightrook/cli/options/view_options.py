@@ -1,4 +1,4 @@
-"""Checks the options that say how a run is shown, and makes the display that they ask for."""
+"""Checks the options for showing a run, and makes the display that they select."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: a run is asked to stop, a display is taken off the screen."""
+"""Ctrl-C, SIGTERM and SIGHUP: they stop a run, or remove a display from the screen."""
 
 import asyncio
 import signal

@@ -38,7 +38,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     name: str
     seed: str
     ca: str | None = None
-    """The certificate that signed the server's, as PEM; None where there is no TLS."""
+    """The certificate that signed the server's, as PEM; None without TLS."""
 
     labels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
     def address(self) -> Address:
-        """The server, and as whom to connect to it."""
+        """The server, and the member that connects to it."""
         return Address(url=self.server, user=self.name, seed=self.seed, authority=self.ca)
 
 

@@ -1,4 +1,4 @@
-"""The folder here of a run of a fleet: made from its job, and how far it has been copied."""
+"""The local folder of a fleet's run: made from its job, with the progress of copying."""
 
 import hashlib
 from contextlib import suppress

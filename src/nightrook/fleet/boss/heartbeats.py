@@ -27,7 +27,7 @@ class Heard:
         """The time in which nothing came from it, while the server could be reached."""
 
     def runs(self, run: str, attempt: int) -> bool:
-        """Return whether it says that it runs or reports an attempt."""
+        """True if the worker's heartbeat lists an attempt as running or being reported."""
         return any((each.run, each.attempt) == (run, attempt) for each in self.beat.running)
 
 

@@ -1,4 +1,4 @@
-"""Settles how an attempt ended: judged here, recorded once on the server.
+"""Settles the ending of an attempt: judged here, recorded once on the server.
 
 The first settlement of an attempt is stored only if its subject is empty. `lost` is what the boss
 assumes when a worker is silent; it may be replaced once, by what really happened: that one is

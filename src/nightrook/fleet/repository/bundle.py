@@ -65,7 +65,7 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(id for name, id in self.refs.items() if name.startswith(SHALLOW))
 
     def require(self, *names: str) -> None:
-        """Raise a BadBundleError unless the bundle has these refs, beside shallow commits."""
+        """Raise a BadBundleError unless the bundle has these refs, besides shallow commits."""
         present = {name for name in self.refs if not name.startswith(SHALLOW)}
         if present != set(names):
             raise BadBundleError(f"{self.path}: the bundle has other refs than a run needs")

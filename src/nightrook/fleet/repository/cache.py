@@ -102,4 +102,4 @@ class RepositoryCache:
 
 
 def _accept(_: Mapping[str, str]) -> None:
-    """Git has checked every object, and nothing else is asked of a bundle of the boss."""
+    """Accept a bundle of the boss: git has checked every object."""

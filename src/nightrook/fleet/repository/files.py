@@ -132,7 +132,7 @@ def _opened(top: str, name: str) -> Iterator[BinaryIO | None]:
 
 @contextmanager
 def _below(top: str, names: Sequence[str], *, make: bool) -> Iterator[int]:
-    """A folder below another one, reached through no link, and made if that is asked for."""
+    """A folder below another one, reached through no link, and made on request."""
     fd = os.open(top, _FOLDER)
     try:
         for name in names:

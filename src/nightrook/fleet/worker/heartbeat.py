@@ -1,4 +1,4 @@
-"""The beats of a worker: every second, confirmed by the server, under a name of its own.
+"""The heartbeats of a worker: every second, confirmed by the server, under a unique name.
 
 Each beat expects that the last one on its subject was this worker's. A process that starts under a
 name which another one beats for finds out, and ends; an earlier process that was killed is silent.

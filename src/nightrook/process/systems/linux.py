@@ -180,7 +180,7 @@ def _is_in_exec(pid: int) -> bool:
 
 
 def carries(pid: int, names: tuple[bytes, ...]) -> bool | None:
-    """Look for one of some variables in the environment of a process; None if it is not known.
+    """Search the environment of a process for one of some variables; None if it is not known.
 
     `names` end with `=`.
     """

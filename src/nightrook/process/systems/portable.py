@@ -226,7 +226,7 @@ def _start(month: str, day: int, clock: bytes, year: int) -> int:
 
 
 def carries(pid: int, names: tuple[bytes, ...]) -> bool | None:
-    """Look for one of some variables in the environment of a process, as far as it is shown.
+    """Search the environment of a process for one of some variables, as far as it is visible.
 
     `names` end with `=`.
     """

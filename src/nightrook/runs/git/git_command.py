@@ -1,4 +1,4 @@
-"""Starts git so that it runs nothing but git: every program that a repository can name is off.
+"""Starts git so that it runs only git: every program that a repository can name is off.
 
 A repository's configuration may have been written by an agent, and git would run what it names:
 hooks, filters, a file monitor, programs that sign, compare or connect.

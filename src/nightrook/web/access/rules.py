@@ -83,7 +83,7 @@ def refusal(rules: Rules, asked: Asked) -> Refusal | None:
 
 
 class _Headers:
-    """The headers of a request; one that is there twice has no value that can be trusted."""
+    """The headers of a request; one that occurs twice has no trusted value."""
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         self._values: dict[bytes, bytes] = {}

@@ -1,4 +1,4 @@
-"""The server itself: whether it is there, its version, and its event stream."""
+"""The server itself: a ping, its version, and its event stream."""
 
 import os
 import time
