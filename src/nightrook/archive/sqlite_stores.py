@@ -37,14 +37,14 @@ class StoreReading(NamedTuple):
 
     findings: list[Finding]
     memory: bytes
-    """What was read so far: pass it to the next reading, once these findings are kept."""
+    """State of the reader: pass it to the next reading, once these findings are stored."""
 
     problem: str | None = None
-    """Why the rest could not be read."""
+    """Reason why the rest could not be read."""
 
 
 class _Memory(msgspec.Struct):
-    """What was read of a store: the marks of all sessions, for each query."""
+    """State of a store's reader: the marks of all sessions, for each query."""
 
     stamp: str = ""
     """The state of the store's files, if all of it was read; empty if it must be looked into."""
@@ -220,7 +220,7 @@ def _table_statements(connection: sqlite3.Connection) -> bytes:
 
 
 def _has(path: Path, suffix: str) -> bool:
-    """Whether there is such a file beside the store that has something in it."""
+    """True if there is such a file next to the store, and it is not empty."""
     try:
         return Path(f"{path}{suffix}").stat().st_size > 0
     except FileNotFoundError:
@@ -228,7 +228,7 @@ def _has(path: Path, suffix: str) -> bool:
 
 
 def _state(path: Path) -> list[tuple[int, int, int]]:
-    """What changes when the store is written to."""
+    """Return a stamp that changes when the store is written to."""
     state = []
     for suffix in _WRITTEN:
         try:

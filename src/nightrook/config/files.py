@@ -25,7 +25,7 @@ class File(NamedTuple):
     """The line of each key."""
 
     data: bytes = b""
-    """What was read."""
+    """Content as it was read."""
 
     def tables(self, key: str) -> dict[str, Any]:
         """The tables below a key, by name; anything else is left out."""
@@ -34,7 +34,7 @@ class File(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """Where rook looks for settings."""
+    """The places in which rook looks for settings."""
 
     cwd: Path
     home: Path
@@ -48,7 +48,7 @@ class Surroundings(NamedTuple):
 
     @property
     def user_file(self) -> Path:
-        """Where the user's own settings are."""
+        """Path of the user's own settings."""
         return self.user_folder / NAME
 
     def files(self) -> tuple[File | None, File | None]:

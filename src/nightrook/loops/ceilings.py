@@ -43,7 +43,7 @@ CEILING_OPTIONS = {"max_iterations": "iterations", **dict(_OPTIONS.pairs(_FIELDS
 """The options of a loop that are ceilings, and the fields of `Ceilings` that they set."""
 
 LEAST: Limits[float] = Limits(time=1.0, cost=0.0, tokens=1, turns=1)
-"""What a run may use at least, whatever is left of the ceilings: only money can be used up."""
+"""Least limits of a run, whatever is left of the ceilings: only money can be used up."""
 
 _WORDS: Limits[Callable[[float, float], tuple[str, str]]] = Limits(
     time=lambda most, _: (f"{most:.0f} s", f"--max-time {2 * most:.0f}s"),

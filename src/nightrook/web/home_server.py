@@ -24,7 +24,7 @@ _LOOK_S = 0.05
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server listens."""
+    """Options for listening and serving."""
 
     port: int | None = None
     host: str = LOCAL
@@ -33,16 +33,16 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     cert: str | None = None
     key: str | None = None
     idle_s: float | None = None
-    """How long it runs without a page before it ends; None means forever."""
+    """Seconds it runs without a page before it ends; None means forever."""
 
     @property
     def scheme(self) -> str:
-        """How browsers reach it."""
+        """Scheme of its address in browsers."""
         return "https" if self.cert else "http"
 
 
 def address_book(home: Path) -> AddressBook:
-    """Where the address of the server of a home is kept."""
+    """Return the store of the address of a home's server."""
     return AddressBook(runtime_folder(home), home)
 
 
@@ -124,7 +124,7 @@ def _reachable(host: str) -> str:
 
 
 def _hosts(address: Address, options: ServeOptions) -> frozenset[str]:
-    """What browsers may call the server."""
+    """Return the host names by which browsers may call the server."""
     own = {address.host, *((LOCAL, "localhost") if _is_local(options.host) else ())}
     names = {f"[{name}]" if ":" in name else name for name in own}
     listed = {f"{name}:{address.port}" for name in names} | set(options.allow_hosts)
@@ -132,7 +132,7 @@ def _hosts(address: Address, options: ServeOptions) -> frozenset[str]:
 
 
 def _is_local(host: str) -> bool:
-    """Whether a server that listens there is reached by the names of this machine itself."""
+    """True if a server that listens there is reached by the names of this machine itself."""
     try:
         found = ipaddress.ip_address(host)
     except ValueError:

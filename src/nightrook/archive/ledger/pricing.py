@@ -23,7 +23,7 @@ _decode = msgspec.json.Decoder(Price | None).decode
 
 
 class Cost(NamedTuple):
-    """What a call costs at list prices, and what the cache saved; None if it has no price."""
+    """Cost of a call at list prices, and savings by the cache; None if it has no price."""
 
     nano: int | None
     saved_nano: int | None

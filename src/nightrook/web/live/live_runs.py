@@ -44,7 +44,7 @@ class LiveRuns:
 
     @property
     def is_active(self) -> bool:
-        """Whether runs are followed, because a page is open."""
+        """True if runs are followed, because a page is open."""
         return self._task is not None and self._ready.is_set()
 
     @asynccontextmanager
