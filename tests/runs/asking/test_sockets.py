@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.model.errors import NightrookError, UnsafeRunError
+from nightrook.model.errors import UnsafeRunError
 from nightrook.process.systems.this_system import system
 from nightrook.runs.asking.sockets import connect, listen, release
-from nightrook.store import runtime_folder as folders
-from nightrook.store.runtime_folder import runtime_folder
 
 long_paths = pytest.mark.skipif(
     system.short_path(0, "x") is None, reason="paths of tests are too long for sockets here"
@@ -62,30 +60,6 @@ def test_a_socket_is_private_under_any_umask(runtime: Path, tmp_path: Path) -> N
     assert [*path.parent.iterdir()] == []
 
 
-def test_without_a_runtime_folder_it_is_in_the_home_of_runs(tmp_path: Path) -> None:
-    assert runtime_folder(tmp_path / "home", environ={}) == tmp_path / "home" / "sockets"
-    assert mode(tmp_path / "home" / "sockets") == 0o700
-
-
-def test_a_runtime_folder_that_others_can_write_to_is_not_used(
-    runtime: Path, tmp_path: Path
-) -> None:
-    runtime.chmod(0o777)
-    assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_runtime_folder_of_another_user_is_not_used(runtime: Path, tmp_path: Path) -> None:
-    os.chown(runtime, 65534, 65534)
-    assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
-
-
-def test_a_link_in_the_place_of_the_folder_is_not_followed(runtime: Path, tmp_path: Path) -> None:
-    (runtime / "nightrook").symlink_to(private(tmp_path / "elsewhere"))
-    assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
-    assert [*(tmp_path / "elsewhere").iterdir()] == []
-
-
 @long_paths
 def test_a_folder_that_is_open_to_others_is_closed(runtime: Path, tmp_path: Path) -> None:
     (runtime / "nightrook").mkdir(mode=0o755)
@@ -102,18 +76,6 @@ def test_a_long_path_is_no_problem(tmp_path: Path) -> None:
     assert path.is_relative_to(home)
     connect(path, 5.0).close()
     release(server, path)
-
-
-def test_where_paths_cannot_be_shortened_a_long_one_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = tmp_path / ("x" * 120)
-    monkeypatch.setattr(folders, "_SHARED", private(tmp_path / "shared"))
-    short = runtime_folder(home, 103, {})
-    assert short == tmp_path / "shared" / f"nightrook-{os.geteuid()}"
-    assert mode(short) == 0o700
-    with pytest.raises(NightrookError, match="set XDG_RUNTIME_DIR"):
-        runtime_folder(home, 20, {})
 
 
 def test_what_killed_runners_left_is_removed_and_nothing_else(
