@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from nightrook.adapter.agent import Agent, Capabilities
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.agents.opencode.command import (
@@ -48,6 +50,14 @@ def recognises_kilo(message: Mapping[str, Any]) -> bool:
     return "metrics" in part or (isinstance(metadata, dict) and "approval" in metadata)
 
 
+_WHOLE = "Texts and tool calls are reported when they are complete, not when they start."
+_SUBAGENTS = (
+    "Tokens of subagents and failed requests are not reported: the cost of a run with "
+    'subagents is shown as "at least".'
+)
+_PRICES = "The cost of a model without configured prices is not reported."
+_NAMES = "Neither the model that answers nor the MCP server of a tool is reported."
+
 AGENT = Agent(
     name="opencode",
     programs=PROGRAMS,
@@ -67,12 +77,11 @@ AGENT = Agent(
         end_event="no",
         calls="no",
         notes=(
-            "Texts and tool calls are reported when they are complete, not when they start.",
-            "Tokens of subagents and failed requests are not reported: the cost of a run with "
-            'subagents is shown as "at least".',
-            "The cost of a model without configured prices is not reported.",
+            _WHOLE,
+            _SUBAGENTS,
+            _PRICES,
             "Failed requests are retried silently, for a minute or more.",
-            "Neither the model that answers nor the MCP server of a tool is reported.",
+            _NAMES,
         ),
     ),
     evidence="recordings",
@@ -83,39 +92,28 @@ AGENT = Agent(
     keeps_variable=keeps_variable,
 )
 
-KILO_AGENT = Agent(
+KILO_AGENT = replace(
+    AGENT,
     name="kilo",
     programs=KILO_PROGRAMS,
     resembles=("opencode",),
     install="npm install -g @kilocode/cli",
     login="kilo auth login",
-    output_flags=OUTPUT_FLAGS,
     checked_versions=("7.7.9",),
-    capabilities=Capabilities(
-        deltas="no",
-        thinking="yes",
-        subagents="no",
-        usage="partly",
-        cost="partly",
-        denials="yes",
-        exit_codes="yes",
-        resume="yes",
-        end_event="no",
-        calls="no",
+    capabilities=replace(
+        AGENT.capabilities,
         notes=(
-            "Texts and tool calls are reported when they are complete, not when they start.",
-            "Tokens of subagents and failed requests are not reported: the cost of a run with "
-            'subagents is shown as "at least".',
-            "The cost of a model without configured prices is not reported.",
+            _WHOLE,
+            _SUBAGENTS,
+            _PRICES,
             "Failed requests are retried silently.",
-            "Neither the model that answers nor the MCP server of a tool is reported.",
+            _NAMES,
             "When interrupted, it stops in the middle of its work, without a message.",
         ),
     ),
-    evidence="recordings",
     decoder=kilo_decoder,
     recognises=recognises_kilo,
     invoke=invoke_kilo,
-    with_output_flags=with_output_flags,
     keeps_variable=kilo_keeps_variable,
 )
+"""Kilo CLI, a fork of OpenCode."""
