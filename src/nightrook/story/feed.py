@@ -117,7 +117,7 @@ class Feed:
         self._label = label
         self._recent = RecentRecords(recent_bytes)
         self._waiting: list[asyncio.Future[None]] = []
-        self._live: WeakSet[LiveRecords] = WeakSet()  # those that somebody still reads
+        self._live: WeakSet[LiveRecords] = WeakSet()  # guards: live-let-go
         self._readers: set[_Reader] = set()
 
     @property
