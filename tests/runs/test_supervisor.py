@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from genai_prices import data_snapshot
 
 from nightrook.config.options import RunOptions
 from nightrook.display.ending import warnings
@@ -49,7 +50,14 @@ def forge(path, text):
 During = Callable[[Run], Awaitable[None]]
 
 
-def run(folder: Path, code: str, during: During | None = None, *, raw: bool = False) -> Run:
+def run(
+    folder: Path,
+    code: str,
+    during: During | None = None,
+    *,
+    raw: bool = False,
+    max_cost: float | None = None,
+) -> Run:
     """Run a program called `claude` that is a piece of Python, to its end."""
     program = folder / "claude"
     program.write_text("#!/bin/sh\nexec " + " ".join(python("x")[:-2]) + f" {folder}/agent.py\n")
@@ -57,7 +65,7 @@ def run(folder: Path, code: str, during: During | None = None, *, raw: bool = Fa
     (folder / "agent.py").write_text(HEAD + code)
 
     async def whole() -> Run:
-        options = RunOptions(cwd=str(folder), home=str(folder / "home"))
+        options = RunOptions(cwd=str(folder), home=str(folder / "home"), max_cost=max_cost)
         async with start_command([str(program)], options, raw=raw) as run:
             async with asyncio.timeout(PATIENCE_S):
                 if during is not None:
@@ -244,6 +252,17 @@ def test_processes_that_an_agent_left_running_are_ended_with_a_word(tmp_path: Pa
     assert (
         "ended 1 process that the agent left running: python" in warnings(Ending.of_run(verdict))[0]
     )
+
+
+@pytest.mark.parametrize("max_cost", [None, 1.0])
+def test_the_prices_are_loaded_before_the_agent_uses_anything_if_there_is_a_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_cost: float | None
+) -> None:
+    loaded: list[int] = []
+    monkeypatch.setattr(data_snapshot, "get_snapshot", lambda: loaded.append(1))
+    ended = run(tmp_path, "say(start); say(result)", max_cost=max_cost)
+    assert not ended.state.ledger.has_usage
+    assert len(loaded) == (max_cost is not None)
 
 
 SYNCED_ON_REQUEST = """

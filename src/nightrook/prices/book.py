@@ -1,6 +1,7 @@
 """Looks up the price of a model, once per model and day."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from nightrook.model.price import Price, Rates
@@ -31,6 +32,13 @@ class PriceBook:
         if key not in self._cache:
             self._cache[key] = self._look_up(model, moment)
         return self._cache[key]
+
+    def load(self) -> None:
+        """Load everything that a look-up could need, so that none of them waits; in any thread."""
+        if self._own is None:
+            with suppress(PriceFileError):
+                self._own = users_prices()
+        self._listed.load()
 
     def _look_up(self, model: str, moment: datetime) -> Price | None:
         if self._own is None:

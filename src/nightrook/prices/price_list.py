@@ -68,6 +68,13 @@ class PriceList:
     def __init__(self) -> None:
         self._copy: _Copy | None = None
 
+    def load(self) -> None:
+        """Import the list and read the copy, before a price is asked for."""
+        from genai_prices import data_snapshot  # takes a fifth of a second
+
+        data_snapshot.get_snapshot()
+        self._copy = self._copy or _load()
+
     def __call__(self, model: str, moment: datetime) -> Price | None:
         """Look up a model."""
         if self._copy is None:

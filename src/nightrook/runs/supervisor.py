@@ -68,6 +68,9 @@ class Supervisor:
         self._silence.end()
         timer = self._start_timer()
         try:
+            if self._options.max_cost is not None:  # a limit must not wait for what it costs
+                # guards: prices-loaded-first
+                await asyncio.to_thread(self._feed.load_prices)
             await self._logs.listen(self._recorder, self._tick)
             self._logs.limit(self._sizes())
             while self._logs.read():

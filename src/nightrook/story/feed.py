@@ -110,7 +110,8 @@ class Feed:
         self.is_stored = False
         """True if nothing drives it, because all of it is stored."""
         self._decoder = StreamDecoder(agent, detect=detect)
-        self._fold = Fold((), PriceBook() if prices is None else prices, beginning)
+        self._prices = PriceBook() if prices is None else prices
+        self._fold = Fold((), self._prices, beginning)
         self.state: RunState = self._fold.state
         """The state after all records so far; for use on the event loop's thread only."""
         self._find_model = find_model
@@ -119,6 +120,11 @@ class Feed:
         self._waiting: list[asyncio.Future[None]] = []
         self._live: WeakSet[LiveRecords] = WeakSet()  # guards: live-let-go
         self._readers: set[_Reader] = set()
+
+    def load_prices(self) -> None:
+        """Load the prices of all models before the first of them is needed; in any thread."""
+        if isinstance(self._prices, PriceBook):
+            self._prices.load()
 
     @property
     def agent(self) -> str | None:
