@@ -217,7 +217,7 @@ SLOW = {
 """What `rook run` must not import: none of it is used by a run of an agent that we know."""
 
 HELP_NEEDS = {
-    *("nightrook", "nightrook.version", "nightrook.user_folders"),
+    *("nightrook", "nightrook.version"),
     *("nightrook.cli", "nightrook.cli.main"),
     *("nightrook.model", "nightrook.model.errors", "nightrook.model.text"),
 }

@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from nightrook.model.errors import NightrookError
-from nightrook.user_folders import rename_commands
 from nightrook.version import __version__
 
 _INTERRUPTED = 130
@@ -64,6 +63,8 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; Ctrl-C and a closed pipe end it without a message."""
+        from nightrook.user_folders import rename_commands  # --help needs none of it
+
         _guard_outputs()  # guards: output-guarded
         for line in rename_commands():
             click.echo(f"[rook] renamed to Nightrook; to keep what you have: {line}", err=True)
