@@ -1,13 +1,14 @@
 """Safe text: nothing an agent writes can do more to a terminal than be read."""
 
 import json
+import time
 import unicodedata
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nightrook.model.safe import defused, defused_json, safe, safe_json
+from nightrook.model.safe import defused, defused_json, safe, safe_json, without_sequences
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -148,3 +149,31 @@ def test_no_line_starts_as_a_command_does(text: str) -> None:
         assert not line.startswith(("--- ", "+++ ", "~~~ "))
         assert "##[" not in line
         assert "##vso[" not in line.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("\x1b[2mERROR\x1b[0m \x1b[38;5;9mno\x1b[m", "ERROR no"),
+        ("\x1b]8;;https://x.test\x1b\\link\x1b]8;;\x07", "link"),
+        ("\x1b[2K\x1b[1Gline\x1b(B\x1b7", "line"),
+        ("\x9b31mred", "red"),
+        ("\x1b]0;never ended\nnext", "\x1b]0;never ended\nnext"),
+        ("plain [0m text", "plain [0m text"),
+    ],
+)
+def test_whole_terminal_sequences_are_removed_before_text_is_compared(text: str, left: str) -> None:
+    assert without_sequences(text) == left
+
+
+@pytest.mark.parametrize(
+    "piece", ["\x1b", "\x1b[", "\x1b]", "\x1b[0;", "\x1b(", "\x9b0 ", "\x1b]x\x1b", "\x9d"]
+)
+def test_sequences_that_never_end_cost_linear_time(piece: str) -> None:
+    def spent(times: int) -> float:
+        started = time.process_time()
+        without_sequences(piece * times + "0" * times)
+        return time.process_time() - started
+
+    spent(1000)
+    assert spent(400_000) < 50 * max(spent(40_000), 0.002)

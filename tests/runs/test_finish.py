@@ -57,6 +57,33 @@ def test_an_answer_that_cannot_be_saved_does_not_cost_the_verdict(folder: RunFol
     assert folder.verdict() is not None
 
 
+@pytest.mark.parametrize(
+    ("agent", "line", "expected"),
+    [
+        (
+            "codex",
+            "\x1b[2m2026-11-18T20:26:42Z\x1b[0m \x1b[31mERROR\x1b[0m "
+            "\x1b[2mcodex_core::tools::router\x1b[0m\x1b[2m:\x1b[0m "
+            "\x1b[3merror\x1b[0m\x1b[2m=\x1b[0mpatch rejected: no",
+            "denied",
+        ),
+        (
+            "goose",
+            "\x1b[1m\x1b[31mError\x1b[39m:\x1b[0m Tool approval required in non-interactive mode",
+            "denied",
+        ),
+        ("kimi", "\x1b]0;kimi\x07\x1b[31merror:\x1b[0m failed to run prompt: 429", "failed"),
+    ],
+)
+def test_what_an_agent_writes_on_stderr_is_found_in_every_colour(
+    folder: RunFolder, agent: str, line: str, expected: str
+) -> None:
+    (folder.path / "stderr.raw").write_text(f"before\n{line}\n", encoding="utf-8")
+    ended = ENDED if expected == "denied" else ExitInfo(started=True, exit_code=1, ended_at=1500.0)
+    state = done() if expected == "denied" else fold([Record(0, None, 0, 0, TurnStarted())])
+    assert finish(folder, ended, state, agent=agents.agent(agent)).status == expected
+
+
 def test_the_first_verdict_stays_unless_it_is_overwritten(folder: RunFolder) -> None:
     finish(folder, ENDED, done())
     late = finish(folder, ENDED, RunState(), overwrite=False)

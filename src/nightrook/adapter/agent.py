@@ -307,8 +307,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     refusals: re.Pattern[str] | None = None
     """Finds, in a line on stderr, the reason of a refusal that no message reports."""
 
-    refusal_fix: str | None = None
-    """The option that would allow such a call."""
+    refusal_fixes: Mapping[str, str] = {}
+    """The options that would allow such calls, by the beginnings of the reasons."""
 
     refusal_ends: bool = False
     """True if such a refusal ends the run, without a result."""

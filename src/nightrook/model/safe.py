@@ -10,6 +10,12 @@ _UNSAFE = re.compile(  # guards: no-escape, no-reordering
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+# Each part ends at an escape character, so that the time is linear in the length of the text.
+_SEQUENCE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # CSI: colours, movements
+    "|\x1b[\\]PX^_][^\x07\x1b\n]*+(?:\x07|\x1b\\\\)"  # titles, links
+    "|\x1b[ -/]*+[0-OQ-WYZ\\\\`-~]"  # character sets, modes
+)
 _KEPT = {"\n": "\n", "\t": "\t"}
 
 
@@ -24,6 +30,14 @@ def safe(text: str) -> str:
 def uncoloured(text: str) -> str:
     """Remove the escape sequences for colours."""
     return _COLOUR.sub("", text)
+
+
+def without_sequences(text: str) -> str:
+    """Remove every whole terminal sequence, to compare the text that a person would read.
+
+    Not for display: what a sequence hides from a terminal has to stay visible there.
+    """
+    return _SEQUENCE.sub("", text)
 
 
 def safe_line(text: str) -> str:

@@ -24,6 +24,7 @@ from nightrook.model.facts import (
     StopReason,
 )
 from nightrook.model.fold import fold
+from nightrook.model.safe import without_sequences
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict, judge
 from nightrook.store.decisions import denied, denied_by_person
@@ -182,16 +183,23 @@ def _with_errors(known: Facts, folder: RunFolder | None, agent: Agent | None) ->
     text = ""
     with suppress(NightrookError):
         text = last_bytes(folder.path, "stderr", _MOST_STDERR).decode("utf-8", "replace")
-    lines = text.split("\n")
+    lines = without_sequences(text).split("\n")  # guards: stderr-uncoloured
     reasons = _matches(agent.refusals, lines)[:_MOST_REFUSALS]
     stream = replace(
         known.stream,
         refusals=reasons,
-        refusal_fix=agent.refusal_fix if reasons else None,
+        refusal_fix=_fix(agent, reasons),
         ended_by_refusal=bool(reasons) and agent.refusal_ends,
         failure=next(reversed(_matches(agent.failures, lines)), None),
     )
     return replace(known, stream=stream)
+
+
+def _fix(agent: Agent, reasons: tuple[str, ...]) -> str | None:
+    """Return the option that would allow the first call for which there is one."""
+    fixes = agent.refusal_fixes.items()
+    found = (fix for reason in reasons for start, fix in fixes if reason.startswith(start))
+    return next(found, None)
 
 
 def _matches(pattern: re.Pattern[str] | None, lines: list[str]) -> tuple[str, ...]:

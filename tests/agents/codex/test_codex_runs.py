@@ -256,6 +256,28 @@ def test_a_patch_that_only_stderr_reports_as_rejected_is_a_denial(desk: Desk) ->
     assert allowed.returncode == 0, allowed.stderr
 
 
+@pytest.mark.parametrize(
+    ("case", "reason", "fix"),
+    [
+        ("default_patch_denied", REJECTED, "--permission edit"),
+        ("hook_blocks", "Command blocked by PreToolUse hook: blocked by policy.", None),
+        ("on_request_nobody", "approval policy is Never; reject command", None),
+    ],
+)
+def test_what_only_the_real_stderr_reports_is_a_denial(
+    desk: Desk, case: str, reason: str, fix: str | None
+) -> None:
+    written = Path(__file__).parent / "stderr" / f"{case}-0.169.0.txt"
+    program = desk.folder / "codex"
+    program.write_text(f'#!/bin/sh\ncat "$STREAM"\ncat "{written}" >&2\n')
+    done = desk.rook("text", "run", *EXEC, "Write it")
+    assert done.returncode == 4, done.stderr
+    assert f"[rook] denied: 1 tool call was not permitted: {reason}" in done.stderr
+    next_steps = done.stderr.split("[rook] denied: ")[1]
+    assert ("allow it: " in next_steps) is (fix is not None)
+    assert fix is None or fix in next_steps
+
+
 def test_a_run_without_a_permission_warns_that_nothing_may_be_written(desk: Desk) -> None:
     warning = "[rook] WARNING: codex may not change any file, unless its own settings allow it"
     assert warning in desk.rook("text", "run", "--agent", "codex", "Go on").stderr

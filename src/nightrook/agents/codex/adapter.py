@@ -21,6 +21,11 @@ from nightrook.agents.codex.reader import decoder, is_rpc
 from nightrook.model.permissions import PERMIT_EDITS
 
 _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
+_REFUSALS = (
+    "patch rejected: .+",
+    "Command blocked by PreToolUse hook: .+",  # guards: blocked-by-hook
+    r"approval policy is Never; reject command\b.*",  # guards: nobody-to-approve
+)
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
@@ -62,8 +67,9 @@ AGENT = Agent(
         notes=(
             "Only summaries of its thinking are reported.",
             "Without a permission, its sandbox is read-only unless its settings say otherwise. A "
-            "command that fails on a read-only file system and a patch that stderr reports as "
-            "rejected count as denied; other calls that the sandbox blocks are not reported.",
+            "command that fails on a read-only file system, and a patch or command that stderr "
+            "reports as rejected, or as blocked by a hook, count as denied; other calls that the "
+            "sandbox blocks are not reported.",
         ),
     ),
     with_stdin=with_stdin,
@@ -77,9 +83,9 @@ AGENT = Agent(
     resumes=resumes,
     unpermitted="codex may not change any file, unless its own settings allow it: "
     "--permission edit allows it",
-    # No message reports a patch that the sandbox refuses (0.166.0).
-    refusals=re.compile(r" ERROR codex_core::tools::router: error=(patch rejected: .+)"),
-    refusal_fix=PERMIT_EDITS,
+    # No message reports these (0.166.0, 0.169.0). The app server colours the lines.
+    refusals=re.compile(f" ERROR codex_core::tools::router: error=({'|'.join(_REFUSALS)})"),
+    refusal_fixes={"patch rejected: ": PERMIT_EDITS},  # no option overrules a hook
     chatter=("Reading additional input from stdin...", "Reading prompt from stdin..."),
     session_log=SESSION_LOG,
     serves=serves,

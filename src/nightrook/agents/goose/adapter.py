@@ -62,7 +62,7 @@ AGENT = Agent(
     ),
     unbudgeted="goose reports its tokens only when the run has ended",
     refusals=re.compile(r"^Error: (Tool approval required in non-interactive mode)"),
-    refusal_fix=PERMIT_ALL,
+    refusal_fixes={"Tool approval required": PERMIT_ALL},
     refusal_ends=True,
     evidence="recordings",
     decoder=decoder,

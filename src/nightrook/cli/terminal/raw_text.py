@@ -9,7 +9,7 @@ from nightrook import agents
 from nightrook.cli.terminal.output import guarded
 from nightrook.display.console import Paint
 from nightrook.model.errors import NightrookError
-from nightrook.model.safe import safe, safe_line, uncoloured
+from nightrook.model.safe import safe, safe_line, uncoloured, without_sequences
 from nightrook.model.text import suggested
 from nightrook.store.logs import Stream
 from nightrook.story.story import Story
@@ -53,8 +53,13 @@ class RawOutput:
 def without_chatter(agent: str | None, lines: Iterable[str]) -> list[str]:
     """Lines of an agent's stderr that are of use, safe to print."""
     chatter, complaints = _beginnings(agent)
-    shown = (line for line in lines if not line.startswith(chatter))
-    return [safe_line(uncoloured(line)) for line in shown if line.startswith(complaints)]
+    shown = [
+        line
+        for line in lines
+        if (plain := without_sequences(line)).startswith(complaints)
+        and not plain.startswith(chatter)
+    ]
+    return [safe_line(uncoloured(line)) for line in shown]
 
 
 def last_words(story: Story, paint: Paint, *, full: bool = False) -> Iterator[str]:
