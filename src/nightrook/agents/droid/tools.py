@@ -60,7 +60,8 @@ _SIGNALLED = "Command terminated by signal"
 _ENDED_EARLY = "Exec ended early: "
 _NOT_OFFERED = re.compile(r"Tool \S+ is not permitted in this exec session\.")
 _SPEC_MODE = "Tool cancelled: Spec mode is active"
-_TODO = re.compile(r"\s*(?:\d+\.)?\s*\[(\w+)\]\s*(.+)")
+# guards: todo-linear
+_TODO = re.compile(r"\s*+(?:\d++\.\s*+)?+\[(\w+)\]\s*+(\S.*)")
 
 
 class _EditInput(msgspec.Struct, gc=False):

@@ -17,7 +17,7 @@ _GAVE_UP = re.compile(
     re.DOTALL,
 )
 _PREFIX = re.compile(r"Ran into this error(?: trying to compact)?: ")
-_ADVICE = re.compile(r"\.?\s+Please (?:retry if you|resend your|try again)[^\n]*\Z")
+_ADVICE = re.compile(r"(?<=\s)Please (?:retry if you|resend your|try again)")  # in the last line
 
 _OPENINGS: Mapping[str, ErrorKind] = {
     "Authentication error": "auth",
@@ -54,7 +54,12 @@ def read(text: str | None, kind: str | None = None) -> Error:
 
 def shortened(text: str) -> str:
     """Return an error without the text that Goose puts around every error."""
-    return _ADVICE.sub("", _PREFIX.sub("", text, count=1)).strip()
+    text = _PREFIX.sub("", text, count=1)
+    # guards: goose-advice-linear
+    advice = _ADVICE.search(text, text.rfind("\n") + 1)
+    if advice is not None:
+        text = text[: advice.start()].rstrip().removesuffix(".")
+    return text.strip()
 
 
 def _kind(message: str) -> ErrorKind:

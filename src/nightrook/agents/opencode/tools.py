@@ -83,7 +83,7 @@ _CHANGES: Mapping[str | None, Change] = {
     "delete": "delete",
     "move": "move",
 }
-_REPORT = re.compile(r"<task_result>\n(.*)\n</task_result>", re.DOTALL)
+_REPORT, _REPORT_END = "<task_result>\n", "\n</task_result>"
 _NOTE_END = "\n</shell_metadata>"
 _NOTE = re.compile(rf"<shell_metadata>\n([^<]*){_NOTE_END}\s*$")
 _LONGEST_TITLE = 1000
@@ -114,8 +114,11 @@ def title(kind: ToolKind, state: ToolState) -> str | None:
 
 def report(output: str | None) -> str | None:
     """A subagent's report, without the tags around it."""
-    match = _REPORT.search(output or "")
-    return match[1] if match else output
+    # A regular expression with `.*` would search to the end from each of many beginnings.
+    _, found, rest = (output or "").partition(_REPORT)
+    # guards: task-result-linear
+    report, ended, _ = rest.rpartition(_REPORT_END)
+    return report if found and ended else output
 
 
 def note(output: str | None) -> str | None:

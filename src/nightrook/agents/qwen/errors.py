@@ -16,6 +16,7 @@ _NO_ANSWER = re.compile(
 _API_ERROR = re.compile(
     r"\[API Error: (?:(\d{3}) )?(.+)\](?:\n(?:Please wait|Possible quota) [^\n]+)?\Z", re.DOTALL
 )
+_API_ERROR_START = "[API Error: "
 # An exhausted quota has separate messages (0.24.4 api_quota).
 _QUOTA = re.compile(
     r"Quota exhausted: |Qwen OAuth (?:quota exceeded:|free tier has been discontinued)"
@@ -34,7 +35,8 @@ def api_error(text: str) -> Error | None:
     """Read the failure of the API at the end of a text; None if there is none."""
     if _QUOTA.match(text):
         return Error(kind="quota", message=text.partition("\n\n")[0], retryable=False)
-    match = _API_ERROR.search(text)
+    # What matches from a later beginning matches from the first one too.
+    match = _API_ERROR.match(text, max(0, text.find(_API_ERROR_START)))
     if match is None:
         return None
     status, message = match.groups()

@@ -30,7 +30,7 @@ _KEY_LINE = _KEY_BREAK + (
 )
 _KEY_LAST_LINE = _KEY_BREAK + rb"(?=[a-z0-9/]*[A-Z+=])[A-Za-z0-9+/=]+"
 _KEY_END = re.compile(r"-----END [A-Z ]*-----")
-_KEY_PART = re.compile(r"\s*[+>|-]?\s*(?:[A-Za-z0-9+/=]*|[A-Z][A-Za-z-]+: .*)\s*")
+_KEY_PART = re.compile(r"\s*+[+>|-]?\s*+(?:[A-Za-z0-9+/=]*|[A-Z][A-Za-z-]+: .*+)\s*")
 _KEY_MARK = b"[redacted: private key]"
 _BEFORE_HEADER = (
     rb"((?i:bearer[ \t]+(?=\S*[0-9])|authorization[\"']?:[ \t]*[\"']?basic[ \t]+"
