@@ -4,15 +4,20 @@ import asyncio
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import termios
+import time
 from collections.abc import Callable
 
 import pyte
 
 from nightrook.cli.terminal.permission_prompt import TerminalAsker
 from nightrook.cli.terminal.shared_screen import SharedScreen
+
+PASTE_MARKING = re.compile(r"\x1b\[\?2004[hl]")
+"""What has a terminal mark pasted text, or no longer; nothing of it is seen."""
 
 
 async def at_once(seconds: float) -> None:
@@ -55,12 +60,13 @@ class Board:
             while self.heard == before:
                 await asyncio.sleep(0.001)
 
-    async def typed(self, keys: str) -> None:
-        """Type keys that are not read yet, and wait until they have reached the terminal."""
+    def deliver(self, keys: str) -> None:
+        """Type keys, and wait until they have reached the terminal; nothing reads meanwhile."""
         self.type(keys)
-        async with asyncio.timeout(60):
-            while self._unread() < len(keys):
-                await asyncio.sleep(0.001)
+        end = time.monotonic() + 60
+        while self._unread() < len(keys):
+            assert time.monotonic() < end
+            time.sleep(0.001)
 
     def _unread(self) -> int:
         count = fcntl.ioctl(self._slave, termios.FIONREAD, struct.pack("i", 0))
@@ -74,7 +80,7 @@ class Board:
         ]:  # the system passes it on in parts
             data += os.read(self._master, 65536)
         self._stream.feed(data)
-        return data.decode(errors="replace")
+        return PASTE_MARKING.sub("", data.decode(errors="replace"))
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Draw what is written until a condition holds."""
@@ -85,6 +91,11 @@ class Board:
     def rows(self) -> list[str]:
         """What is on the screen above the cursor."""
         return [row.rstrip() for row in self.screen.display][: self.screen.cursor.y]
+
+    def marks_pastes(self) -> bool:
+        """True if the terminal was told to mark what is pasted."""
+        self.shown()
+        return 2004 << 5 in self.screen.mode
 
     def echoes(self) -> bool:
         return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)

@@ -32,6 +32,7 @@ def read(board: Board, what: Callable[[Keys], Awaitable[str | None]], *typed: st
 
 @pytest.fixture
 def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+    monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", "1")  # words are looked for among the bytes that are shown
     found = Board()
     yield found
@@ -166,27 +167,110 @@ def test_one_thing_is_asked_at_a_time(board: Board) -> None:
     assert screen.order == ["pause", "resume"] * 2
 
 
-def test_keys_do_not_count_until_the_page_was_there_for_half_a_second(board: Board) -> None:
-    waits: list[float] = []
-    passed = asyncio.Event()
+class Typist:
+    """Somebody who types during the quiet times: a string for each, nothing after the last."""
 
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        await passed.wait()
+    def __init__(self, board: Board, *typed: str) -> None:
+        self.board = board
+        self.rows: list[str] = []
+        """What was on the screen at the end of each quiet time."""
+        self.bursts = 0
+        self._typed = iter(typed)
 
-    async def whole() -> Decision:
-        asker = TerminalAsker(board.path, "c", Screen().screen, cwd="/", limit_s=30, sleep=sleep)
-        deciding = asyncio.ensure_future(asker(Ask(id="1", name="Bash", title="ls")))
-        await board.until(lambda: "    │ ls" in board.rows())
-        await board.typed("y")  # the second half of a double tap
-        assert "[y] once" not in "".join(board.rows())
-        passed.set()
-        await board.until(lambda: "[y] once" in "".join(board.rows()))
-        board.type("n")
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass, in which keys are pressed."""
+        if seconds != QUIET_S:
+            self.bursts += 1
+            return
+        self.board.deliver(next(self._typed, ""))
+        self.board.shown()
+        self.rows.append("\n".join(self.board.rows()))
+
+    def asker(self) -> TerminalAsker:
+        return TerminalAsker(
+            self.board.path, "c", Screen().screen, cwd="/", limit_s=30, sleep=self.sleep
+        )
+
+    async def decide(self, *typed: str) -> Decision:
+        """Type these as soon as the keys are shown, then say no."""
+        deciding = asyncio.ensure_future(self.asker()(Ask(id="1", name="Bash", title="ls")))
+        await self.board.until(lambda: "[y] once" in "".join(self.board.rows()))
+        for keys in typed:
+            self.board.deliver(keys)
+            await self.read()
+        self.board.type("n")
         return await deciding
 
-    assert asyncio.run(whole()) == Decision(allow=False, by="person", through="terminal")
-    assert waits == [QUIET_S] == [0.5]
+    async def read(self) -> None:
+        """Wait until what was typed was read, and the quiet time after it is over."""
+        before = len(self.rows)
+        async with asyncio.timeout(60):
+            while len(self.rows) == before:
+                await asyncio.sleep(0.001)
+
+
+NO = Decision(allow=False, by="person", through="terminal")
+
+
+def test_keys_do_not_count_until_the_page_was_there_for_half_a_second(board: Board) -> None:
+    typist = Typist(board, "y")  # the second half of a double tap
+    assert asyncio.run(typist.decide()) == NO
+    assert QUIET_S == 0.5
+    assert "│ ls" in typist.rows[0]
+    assert not [rows for rows in typist.rows[:2] if "[y] once" in rows]
+
+
+def test_who_types_while_a_request_appears_starts_the_quiet_time_with_every_key(
+    board: Board,
+) -> None:
+    typist = Typist(board, *"yes, yy", "y" * 30)
+    assert asyncio.run(typist.decide()) == NO
+    assert len(typist.rows) == 9
+    assert not [rows for rows in typist.rows if "[y] once" in rows]
+
+
+def test_a_key_that_means_nothing_starts_the_quiet_time_again(board: Board) -> None:
+    typist = Typist(board, "", "y")  # at once after the x
+    assert asyncio.run(typist.decide("x")) == NO
+
+
+@pytest.mark.parametrize("rest", ["y", "y" * 3000])
+def test_the_first_key_of_a_burst_does_not_count(board: Board, rest: str) -> None:
+    class Paste(Typist):
+        async def sleep(self, seconds: float) -> None:
+            if seconds != QUIET_S and not self.bursts:
+                board.deliver(rest)  # the first key has been read alone
+            await super().sleep(seconds)
+
+    typist = Paste(board)
+    assert asyncio.run(typist.decide("y")) == NO
+    assert typist.bursts == 2
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["\x1b[200~" + "y" * 3000 + "\x1b[201~"],
+        ["\x1b[200~", "y", "y", "\x1b[201~"],  # each after a quiet time
+        ["\x1b[20", "0~", "y", "\x1b[201~"],
+        ["\x1b[200~y\x1b[201~\x1b[200~", "y", "\x1b[201~"],
+    ],
+)
+def test_a_paste_never_counts_however_slowly_it_comes(board: Board, parts: list[str]) -> None:
+    assert asyncio.run(Typist(board).decide(*parts)) == NO
+
+
+def test_pastes_are_marked_while_a_request_is_shown_and_not_after(board: Board) -> None:
+    async def look(keys: Keys) -> str | None:
+        return str(board.marks_pastes())
+
+    assert read(board, look) == "True"
+    assert not board.marks_pastes()
+
+
+def test_a_pasted_line_break_does_not_send_an_answer(board: Board) -> None:
+    pasted = "\x1b[200~one\rtwo\r\x1b[201~"
+    assert read(board, reason, pasted, " three\r") == "one two three"
 
 
 def test_a_key_that_was_pressed_on_a_screen_of_another_size_does_not_count(board: Board) -> None:

@@ -18,6 +18,7 @@ from tests.terminals import COLOURS, Terminal
 ROOK = Path(sys.executable).with_name("rook")
 KEYS = "[y] once  [a] always in this run  [n] no  [e] no, and say why  (5m, then no)"
 _VARYING = ("at", "waited_s", "id", "tool_id")
+_MARKED_PASTES = 2004 << 5  # bracketed paste, as the emulator notes it
 _ECHO = 3  # the place of the local modes among a terminal's
 
 
@@ -185,6 +186,15 @@ def test_neither_other_keys_nor_arrows_nor_pasted_words_decide(desk: Desk) -> No
     assert desk.decisions()[0]["decision"]["by"] == "timeout"
 
 
+@pytest.mark.parametrize("pasted", ["y" * 4096, "\x1b[200~y\x1b[201~"])
+def test_a_paste_decides_nothing(desk: Desk, pasted: str) -> None:
+    with desk.terminal("--ask-timeout", "1") as terminal:
+        terminal.until("(1s, then no)")
+        terminal.type(pasted)
+        assert terminal.finish() == 4
+    assert desk.decisions()[0]["decision"]["by"] == "timeout"
+
+
 def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk) -> None:
     with desk.terminal("--ask-timeout", "0.5", silent=1) as terminal:
         terminal.until("[rook] ")
@@ -228,9 +238,11 @@ def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
     with desk.terminal() as terminal:
         terminal.until(KEYS)
         assert not terminal.modes[_ECHO] & termios.ECHO
+        assert _MARKED_PASTES in terminal.screen.mode
         terminal.kill(number)
         assert terminal.finish() == 130
         assert terminal.modes == terminal.first_modes
+        assert _MARKED_PASTES not in terminal.screen.mode
     assert f"{KEYS}\n         no longer asked\n" in terminal.text
     assert "\n[claude] FAILED: interrupted\n" in terminal.text
     assert "\n[rook] interrupted" in terminal.text
@@ -255,8 +267,11 @@ def test_ctrl_z_gives_the_terminal_back_and_the_question_is_asked_again(desk: De
         terminal.type("\x1a")
         os.waitpid(terminal.pid, os.WUNTRACED)
         assert terminal.modes == terminal.first_modes
+        assert not terminal.ends_within(0.2)  # what it wrote is read
+        assert _MARKED_PASTES not in terminal.screen.mode
         terminal.kill(signal.SIGCONT)
         terminal.until(KEYS, times=2)
+        assert _MARKED_PASTES in terminal.screen.mode
         assert not terminal.modes[_ECHO] & termios.ECHO
         terminal.type("y")
         assert terminal.finish() == 0

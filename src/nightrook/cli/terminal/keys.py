@@ -1,4 +1,8 @@
-"""Reads single keys from the terminal, and restores its mode after each question."""
+"""Reads single keys from the terminal, and restores its modes after each question.
+
+A key counts if it was meant for what is on the screen: nothing was typed for `QUIET_S` before it,
+nothing follows it at once, and the terminal does not mark it as pasted.
+"""
 
 import asyncio
 import codecs
@@ -18,8 +22,11 @@ from nightrook.display.prompt import Size
 from nightrook.model.safe import safe_line
 
 QUIET_S = 0.5
-"""Keys are ignored for so long after a page has appeared: they were meant for something else."""
+"""Keys count when nothing was typed for so long: earlier ones were meant for something else."""
 
+_BURST_S = 0.05  # a person's next key comes later
+_PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
+_PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
 _FRONT_S = 0.2  # between two looks whether we are in the foreground
 _USUAL_SIZE = Size(80, 24)
 _LONGEST = 4000
@@ -70,6 +77,13 @@ class View(NamedTuple):
     keys: str = ""
 
 
+class _Typed(NamedTuple):
+    """What a read from the terminal returned."""
+
+    text: str
+    is_pasted: bool
+
+
 class Keys:
     """Reads keys from a terminal and writes to it; `heard` is called for each key.
 
@@ -88,18 +102,22 @@ class Keys:
         self._path = path
         self._heard = heard
         self._sleep = sleep
-        self._chunks: asyncio.Queue[str | None] = asyncio.Queue()
+        self._chunks: asyncio.Queue[_Typed | None] = asyncio.Queue()
         self._text = codecs.getincrementaldecoder("utf-8")("replace")
         self._before: list[Any] | None = None
         self._fd = -1
         self._view: Callable[[], View] = lambda: View("")
         self._in_line = False
+        self._is_quiet = False
+        self._marks_pastes = False  # the terminal was told to
+        self._in_paste = False
+        self._tail = ""  # the last characters, which may begin the mark of a paste
 
     @asynccontextmanager
     async def showing(self, view: Callable[[], View]) -> AsyncIterator[None]:
         """Show a view and read keys while the block lasts; earlier input is discarded.
 
-        The first keys that count are those that are pressed `QUIET_S` after it appeared.
+        The first key that counts comes after it was there for `QUIET_S` without any key.
         """
         self._view = view
         self._chunks = asyncio.Queue()
@@ -116,15 +134,24 @@ class Keys:
                 loop.remove_signal_handler(number)
             self._give_back()
             os.close(self._fd)
+            if self._marks_pastes:  # the terminal was stalled
+                await self.say(_PASTE_OFF)
             if self._in_line:
                 await self._end_line()
 
     async def key(self) -> str:
-        """Wait for a single key; several characters at once, as from a paste, are ignored."""
+        """Wait for a single key after a quiet time; a burst of them or a paste is ignored."""
         while True:
-            chunk = await self._chunk()
-            if chunk is not None and len(chunk) == 1:
-                return chunk
+            if not self._is_quiet:
+                await self._quiet()  # guards: quiet-again
+            typed = await self._chunk()
+            if typed is None:
+                continue
+            self._is_quiet = False
+            await self._sleep(_BURST_S)
+            is_burst = self._drop_typed() or len(typed.text) > 1
+            if not is_burst and not typed.is_pasted:  # guards: burst-ignored
+                return typed.text
 
     async def line(self, prompt: str) -> str | None:
         """Read a line; None if the user left it with Esc or Ctrl-D."""
@@ -133,13 +160,17 @@ class Keys:
         await self.say(prompt)
         while True:
             chunk = await self._chunk()
+            self._is_quiet = False
             if chunk is None:
                 await self.say(prompt + text)
-            elif chunk == _ESCAPE or (chunk == _END and not text):
+            elif chunk.text == _ESCAPE or (chunk.text == _END and not text):
                 await self._end_line()
                 return None
             else:
-                typed, ended = _before_enter(_SEQUENCE.sub("", chunk))
+                keys = _SEQUENCE.sub("", chunk.text)
+                if chunk.is_pasted:
+                    keys = " ".join(keys.splitlines())  # guards: pasted-enter
+                typed, ended = _before_enter(keys)
                 new = _edited(text, typed)
                 await self.say(_redrawn(text, new))
                 text = new
@@ -152,15 +183,39 @@ class Keys:
         await write(self._path, words)
 
     async def show(self) -> None:
-        """Show the view again, as it is now; its keys work at once."""
-        await self.say("".join(self._view()))
+        """Show the view, as it is now, and its keys when nothing was typed for a while."""
+        text, keys = self._view()
+        await self.say(text)
+        await self._quiet()  # guards: quiet-first
+        if self._is_ours():  # else it is shown again
+            await self.say(keys)
+
+    async def _quiet(self) -> None:
+        """Wait until nothing is typed for `QUIET_S`; what is typed meanwhile is discarded."""
+        while True:
+            await self._sleep(QUIET_S)
+            if not self._drop_typed():  # guards: early-keys-dropped
+                break
+        self._is_quiet = True
+
+    def _drop_typed(self) -> bool:
+        """Discard what was typed and not returned yet; return whether there was anything."""
+        if self._is_ours():
+            self._read()
+        waiting = [self._chunks.get_nowait() for _ in range(self._chunks.qsize())]
+        typed = [chunk for chunk in waiting if chunk is not None]
+        for _ in typed:
+            self._heard()
+        if len(typed) < len(waiting):
+            self._chunks.put_nowait(None)
+        return bool(typed)
 
     async def _end_line(self) -> None:
         self._in_line = False
         await self.say("\n")
 
-    async def _chunk(self) -> str | None:
-        """The text typed, or None after the view had to be shown again."""
+    async def _chunk(self) -> _Typed | None:
+        """What was typed, or None after the view had to be shown again."""
         chunk = await self._chunks.get()
         if chunk is None:
             await self._grab()
@@ -175,7 +230,7 @@ class Keys:
         while not self._chunks.empty():
             self._chunks.get_nowait()
         if not self._in_front():
-            await self.show()
+            await self.say("".join(self._view()))
         while not self._in_front():
             await asyncio.sleep(_FRONT_S)
         loop = asyncio.get_running_loop()
@@ -183,17 +238,25 @@ class Keys:
         if self._before is None:
             self._before = termios.tcgetattr(self._fd)
         tty.setcbreak(self._fd, termios.TCSANOW)
-        text, keys = self._view()
-        await self.say(text)
-        await self._sleep(QUIET_S)  # guards: quiet-first
-        if self._before is not None and self._in_front():  # else it is shown again
-            termios.tcflush(self._fd, termios.TCIFLUSH)  # guards: early-keys-dropped
-            loop.add_reader(self._fd, self._read)
-            await self.say(keys)
+        self._mark_pastes(True)  # guards: pastes-marked
+        termios.tcflush(self._fd, termios.TCIFLUSH)
+        self._in_paste, self._tail = False, ""
+        loop.add_reader(self._fd, self._read)
+        await self.show()
+
+    def _mark_pastes(self, on: bool) -> None:
+        """Have the terminal mark what is pasted, or no longer; one that is stalled is left."""
+        if on and os.environ.get("TERM", "dumb") == "dumb":
+            return
+        with suppress(OSError):
+            os.write(self._fd, (_PASTE_ON if on else _PASTE_OFF).encode())
+            self._marks_pastes = on
 
     def _give_back(self) -> None:
         asyncio.get_running_loop().remove_reader(self._fd)
         if self._before is not None and self._in_front():
+            if self._marks_pastes:
+                self._mark_pastes(False)  # guards: pastes-unmarked
             with suppress(termios.error):  # the terminal may be gone
                 termios.tcflush(self._fd, termios.TCIFLUSH)
                 termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
@@ -203,6 +266,10 @@ class Keys:
         self._give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
         self._heard()  # rook was stopped: the time limit starts again
+
+    def _is_ours(self) -> bool:
+        """True while keys are read: the mode of the terminal was set, and it is ours."""
+        return self._before is not None and self._in_front()
 
     def _in_front(self) -> bool:
         """True while the terminal is ours: touching it from the background would stop us."""
@@ -221,7 +288,17 @@ class Keys:
         if not data:  # hung up: no more keys will come
             asyncio.get_running_loop().remove_reader(self._fd)
         elif text := self._text.decode(data):
-            self._chunks.put_nowait(text)
+            self._chunks.put_nowait(_Typed(text, self._is_pasted(text)))
+
+    def _is_pasted(self, text: str) -> bool:
+        """True for text of which a part was pasted, as the marks of the terminal around it say."""
+        joined = self._tail + text
+        start, end = joined.rfind(_PASTE_START), joined.rfind(_PASTE_END)
+        is_pasted = self._in_paste or start >= 0
+        if start != end:
+            self._in_paste = start > end
+        self._tail = joined[1 - len(_PASTE_START) :]
+        return is_pasted
 
 
 async def write(path: str, words: str) -> None:
