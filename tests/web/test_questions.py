@@ -202,6 +202,21 @@ def test_a_server_that_is_killed_meanwhile_changes_nothing_about_a_question(
     assert made(run) == [(True, "person", "web")] * 2
 
 
+def test_a_question_is_shown_whole_where_it_can_be_decided_and_else_without_secrets(
+    tmp_path: Path,
+) -> None:
+    line = f"bash ghp_{'aB3dE5fG7hJ9' * 3}"
+    start(tmp_path, command(line))
+    with Served(tmp_path / "home") as server:
+        [question] = waiting(server)
+        assert question["title"] == line
+    with Served(tmp_path / "home", "--read-only") as server:
+        [question] = waiting(server)
+        assert question["title"] == "bash [redacted: GitHub token]"
+    with Served(tmp_path / "home") as server:
+        assert server.post(path_of(question), {"allow": False}).status == 200
+
+
 def test_a_server_that_is_read_only_decides_nothing(tmp_path: Path) -> None:
     with Served(tmp_path / "home", "--read-only") as server:
         run = start(tmp_path, command())

@@ -154,15 +154,21 @@ def test_the_real_command_is_on_the_screen_whenever_y_works(
         ": -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
         "bearer() { $1; }; bearer ",
         "aws_secret_access_key=",
+        "bash sk-ant-" + "a1B2c3D4" * 6 + "; ",
+        "bash ghp_" + "aB3dE5fG7hJ9" * 3 + " https://user:pass1word@example.org ",
     ],
 )
 def test_what_looks_like_a_secret_does_not_hide_the_program_to_run(before: str) -> None:
-    program = "/home/dev/project1/build/evil"
+    program = f"{before.rsplit(chr(10), 1)[-1]}/home/dev/project1/build/evil"
     after = "\n: -----END PRIVATE KEY-----" if "BEGIN" in before else ""
-    ask = Ask(id="1", name="Bash", kind="execute", title=f"{before}{program}{after}")
+    ask = Ask(
+        id="1", name="Bash", kind="execute", title=f"{before}/home/dev/project1/build/evil{after}"
+    )
     sitting = Sitting(80, 24)
     try:
         asyncio.run(sitting.decide(ask))
     finally:
         sitting.close()
-    assert program in "".join(sitting.pages[-1])
+    shown = "".join(row[11:] for row in sitting.pages[-1]).replace(" ", "")
+    assert program.replace(" ", "") in shown
+    assert "[redacted" not in shown

@@ -14,7 +14,6 @@ from nightrook.cli.terminal.shared_screen import SharedScreen
 from nightrook.display.decisions import chosen, closed_elsewhere, outcome
 from nightrook.display.prompt import Page, Prompt, Size
 from nightrook.model.questions import Ask, ClosedQuestion, Decision, Question
-from nightrook.model.redaction.redactor import Redactor
 
 
 class Settlement(Protocol):
@@ -40,6 +39,7 @@ class _Alone:
 class TerminalAsker:
     """Lets the user at a terminal decide on an agent's requests, one at a time.
 
+    Secrets in a request are shown: a mark in their place could hide what would run.
     If somebody else was quicker, as `settlement` knows, it says so.
     """
 
@@ -66,9 +66,9 @@ class TerminalAsker:
 
     async def __call__(self, ask: Ask) -> Decision:
         """Ask, and return the decision; if it is no longer needed, show the reason."""
-        prompt = Prompt(  # guards: prompt-redacted
+        prompt = Prompt(
             self._agent,
-            _redacted(ask),
+            ask,  # guards: request-shown-whole
             cwd=self._cwd,
             home=self._home,
             limit_s=self._limit_s,
@@ -134,8 +134,8 @@ class TerminalAsker:
 
     async def _answers(self, keys: Keys, prompt: Prompt, ask: Ask) -> Decision:
         answers: dict[str, str] = {}
-        for question, shown in zip(ask.questions, _redacted(ask).questions, strict=True):
-            screen = _Screen(self._path, partial(prompt.question_pages, shown))
+        for question in ask.questions:
+            screen = _Screen(self._path, partial(prompt.question_pages, question))
             async with keys.showing(screen.view):
                 answer = await _answer(keys, prompt, question, screen)
             if answer:
@@ -143,12 +143,6 @@ class TerminalAsker:
         if not answers:
             return Decision(allow=False, reason="there is no answer to this", by="person")
         return Decision(allow=True, answers=answers, by="person")
-
-
-def _redacted(ask: Ask) -> Ask:
-    """A request as it is shown: without secrets, but with everything that it would run."""
-    # guards: program-not-hidden
-    return msgspec.json.decode(Redactor(os.environ).request(msgspec.json.encode(ask)), type=Ask)
 
 
 class _Screen:

@@ -1,7 +1,7 @@
 """Replaces secrets in text for people and programs, and finds those that are not complete."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from nightrook.model.redaction import named
@@ -60,17 +60,9 @@ class Redactor:
         """Return UTF-8 text, such as JSON lines, without its secrets; often the same object."""
         if _KEY in data:
             data = _private_key().sub(_KEY_MARK, data)
-        return named.without_named(self._replaced(data, _headers))
+        return named.without_named(self._replaced(data))
 
-    def request(self, data: bytes) -> bytes:
-        """Return what a user decides by without its secrets, except those that could be a path.
-
-        A line of a private key and a credential with a slash may also be the program to run, which
-        a model could hide that way.
-        """
-        return self._replaced(data, _headers_without_paths)
-
-    def _replaced(self, data: bytes, headers: Callable[[], re.Pattern[bytes]]) -> bytes:
+    def _replaced(self, data: bytes) -> bytes:
         for value in self._values:
             if value.head in data:
                 data = value.pattern.sub(value.mark, data)
@@ -83,7 +75,7 @@ class Redactor:
             data, marks = _webhook().sub(rb"\1[redacted: webhook]", data), b""
         for context in _CONTEXTS:
             if context in data:
-                data, marks = headers().sub(rb"\1[redacted: credential]", data), b""
+                data, marks = _headers().sub(rb"\1[redacted: credential]", data), b""
                 break
         marks = marks or marked_words(data)
         without = without_forms(data, marks)
@@ -190,8 +182,3 @@ def _webhook() -> re.Pattern[bytes]:
 @cache
 def _headers() -> re.Pattern[bytes]:
     return re.compile(_BEFORE_HEADER + rb"[\w.~+/=-]{16,}")
-
-
-@cache
-def _headers_without_paths() -> re.Pattern[bytes]:
-    return re.compile(_BEFORE_HEADER + rb"[\w.~+=-]{16,}+(?!/)")
