@@ -408,6 +408,11 @@ KNOWN_FIELDS: Mapping[str, Mapping[str, str]] = {
             params.item.startedAtMs params.item.status params.item.type params.startedAtMs
             params.threadId params.turnId
         """,
+        "item/completed/imageView": """
+            emittedAtMs id method params.completedAtMs params.contentTokenCount
+            params.item.completedAtMs params.item.id params.item.path params.item.startedAtMs
+            params.item.type params.startedAtMs params.threadId params.turnId
+        """,
         "item/completed/mcpToolCall": """
             emittedAtMs id method params.completedAtMs params.item.appContext params.item.arguments
             params.item.completedAtMs params.item.durationMs params.item.error.message
@@ -484,6 +489,11 @@ KNOWN_FIELDS: Mapping[str, Mapping[str, str]] = {
             params.item.startedAtMs params.item.status params.item.type params.startedAtMs
             params.threadId params.turnId
         """,
+        "item/started/imageView": """
+            emittedAtMs id method params.completedAtMs params.item.completedAtMs params.item.id
+            params.item.path params.item.startedAtMs params.item.type params.startedAtMs
+            params.threadId params.turnId
+        """,
         "item/started/mcpToolCall": """
             emittedAtMs id method params.completedAtMs params.item.appContext params.item.arguments
             params.item.completedAtMs params.item.durationMs params.item.error.message
@@ -557,6 +567,11 @@ KNOWN_FIELDS: Mapping[str, Mapping[str, str]] = {
         """,
         "serverRequest/resolved": "emittedAtMs id method params.requestId params.threadId",
         "thread/goal/cleared": "emittedAtMs id method params.threadId",
+        "thread/goal/updated": """
+            emittedAtMs id method params.goal.createdAt params.goal.objective params.goal.status
+            params.goal.threadId params.goal.timeUsedSeconds params.goal.tokenBudget
+            params.goal.tokensUsed params.goal.updatedAt params.threadId params.turnId
+        """,
         "thread/name/updated": "emittedAtMs id method params.threadId params.threadName",
         "thread/settings/updated": "emittedAtMs id method params.threadId params.threadSettings",
         "thread/started": """

@@ -35,8 +35,10 @@ from nightrook.model.events import (
     Unreadable,
     UsageReported,
 )
+from nightrook.model.fold import fold
 from nightrook.model.permissions import Permission
 from nightrook.model.questions import Ask, Decision
+from nightrook.model.verdict import Verdict, judge
 from nightrook.runs.run_result import summarise
 from tests.recorded import cases, folded, full_name_of, messages
 from tests.rules import each
@@ -482,3 +484,49 @@ def test_usage_before_the_turn_is_what_an_earlier_one_used() -> None:
     counted = {"inputTokens": 5, "outputTokens": 1}
     usage = told("thread/tokenUsage/updated", tokenUsage={"total": counted, "last": counted})
     assert not any(isinstance(e, UsageReported) for e in events(THREAD, usage, TURN, usage))
+
+
+def judged(*sent: dict[str, Any]) -> Verdict:
+    decoder = nightrook.decoder("codex")
+    return judge(fold(decoder.feed(wire(*sent)) + decoder.close()))
+
+
+def goal(status: str) -> dict[str, Any]:  # as 0.169.0 wrote it
+    aim = {"threadId": "t", "objective": "port all", "status": status, "tokensUsed": 945}
+    return told("thread/goal/updated", goal=aim)
+
+
+ANSWER = told("item/completed", item={"type": "agentMessage", "id": "m", "text": "Begun."})
+
+
+@pytest.mark.parametrize("status", ["active", "paused", "blocked"])
+def test_a_turn_that_ends_before_its_goal_is_reached_is_not_done(status: str) -> None:
+    verdict = judged(THREAD, TURN, goal(status), ANSWER, ended())
+    assert verdict.status == "incomplete"
+    assert f"the goal is still {status}: port all" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        [goal("complete")],
+        [told("thread/goal/cleared")],
+        [ended(), TURN, goal("complete"), ANSWER],
+        [
+            goal("complete"),
+            told("thread/goal/updated", threadId="other", goal={"status": "active"}),
+        ],
+    ],
+)
+def test_a_goal_that_is_reached_or_given_up_or_a_subagents_leaves_a_success(
+    last: list[dict[str, Any]],
+) -> None:
+    assert judged(THREAD, TURN, goal("active"), *last, ANSWER, ended()).status == "success"
+
+
+def test_a_look_at_an_image_is_a_call() -> None:
+    item = {"type": "imageView", "id": "call_1", "path": "/p/p.png"}
+    sent = [told(f"item/{what}", item=item) for what in ("started", "completed")]
+    started, finished = events(THREAD, TURN, *sent)[2:4]
+    assert (started.name, started.kind, started.title) == ("view_image", "read", "/p/p.png")
+    assert (finished.id, finished.status) == ("call_1", "ok")

@@ -64,6 +64,7 @@ class RpcMemory(Memory):
     def __init__(self, known: Mapping[str, str]) -> None:
         super().__init__(known)
         self.thread: str | None = None  # ours; those of subagents write to the same stream
+        self.goal: str | None = None  # what is left to reach
         self.totals: dict[str | None, object] = {}  # of each thread so far
         self._requests = 0
 

@@ -8,7 +8,7 @@ from nightrook.agents.codex import shapes
 from nightrook.model.events import Change, Status
 from nightrook.model.text import one_line
 
-SHELL, PATCH, SEARCH = "shell", "apply_patch", "web_search"
+SHELL, PATCH, SEARCH, IMAGE = "shell", "apply_patch", "web_search", "view_image"
 """Names for its tools; the stream has only the types of items."""
 
 STATUSES: Mapping[str | None, Status] = {

@@ -31,11 +31,14 @@ from nightrook.model.events import (
     Thinking,
     ThinkingDelta,
     ToolProgress,
+    ToolStarted,
     TurnFinished,
     Unknown,
 )
+from nightrook.model.text import one_line
 
 _BETWEEN_PARTS = "\n\n"
+_LONGEST_GOAL = 200
 _STEPS: Mapping[str | None, str] = {
     "pending": "pending",
     "inProgress": "in_progress",
@@ -94,6 +97,8 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
     error = None if message_text is None else errors.error(message_text)
     if error is not None and message_text != failure:
         events.append(error)
+    if ok and memory.goal is not None:  # guards: goal-not-reached
+        return [*events, TurnFinished(ok=False, text=text, reason="paused", errors=(memory.goal,))]
     finished = TurnFinished(
         ok=ok,
         text=text if ok else None,
@@ -142,6 +147,23 @@ def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> Ev
         return ()
     memory.plan = plan
     return PlanChanged(items=plan)
+
+
+def goal_updated(memory: Memory, message: shapes.GoalUpdated, line: bytes) -> Events:
+    """Note a goal that is not reached: the turn that ends then has not done the work."""
+    goal = message.params.goal
+    if goal is None or goal.status in (None, "complete"):
+        memory.goal = None
+        return ()
+    objective = one_line(goal.objective or "", _LONGEST_GOAL)
+    memory.goal = f"the goal is still {goal.status}: {objective}"
+    return ()
+
+
+def goal_cleared(memory: Memory, message: shapes.GoalCleared, line: bytes) -> Events:
+    """Note that there is no goal any more."""
+    memory.goal = None
+    return ()
 
 
 def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> Events:
@@ -250,6 +272,17 @@ def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Events:
     return Thinking(id=memory.item(item.id), text=text) if text else ()
 
 
+def image_started(memory: Memory, item: shapes.ImageView, line: bytes) -> Events:
+    """Read the start of a look at an image."""
+    id = memory.item(item.id)
+    return memory.start(ToolStarted(id=id, name=tools.IMAGE, kind="read", title=item.path))
+
+
+def image_completed(memory: Memory, item: shapes.ImageView, line: bytes) -> Events:
+    """Read the end of such a look, which has no status."""
+    return memory.finish(memory.item(item.id), "ok", name=tools.IMAGE, kind="read")
+
+
 def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Events:
     """Read the replacement of the conversation by a summary."""
     return ContextCompacted()
@@ -274,6 +307,7 @@ _STARTED: Table[Memory] = {
     shapes.McpToolCall: items.mcp_started,
     shapes.WebSearch: items.search_started,
     shapes.CollabToolCall: _collab(items.collab_started),
+    shapes.ImageView: image_started,
     shapes.ContextCompaction: no_events,
 }
 _COMPLETED: Table[Memory] = {
@@ -285,6 +319,7 @@ _COMPLETED: Table[Memory] = {
     shapes.McpToolCall: items.mcp_completed,
     shapes.WebSearch: items.search_completed,
     shapes.CollabToolCall: _collab(items.collab_completed),
+    shapes.ImageView: image_completed,
     shapes.ContextCompaction: compaction,
 }
 
@@ -321,6 +356,8 @@ _OURS: Table[Memory] = {
     shapes.SummaryPart: summary_part,
     shapes.OutputDelta: output_delta,
     shapes.PlanUpdated: plan_updated,
+    shapes.GoalUpdated: goal_updated,
+    shapes.GoalCleared: goal_cleared,
     shapes.ErrorReported: error_reported,
     shapes.ModelRerouted: model_rerouted,
 }

@@ -89,6 +89,10 @@ class ContextCompaction(_Item, tag="contextCompaction"):
     pass
 
 
+class ImageView(_Item, tag="imageView"):
+    path: str | None = None
+
+
 Item = (
     UserMessage
     | AgentMessage
@@ -98,6 +102,7 @@ Item = (
     | McpToolCall
     | WebSearch
     | CollabToolCall
+    | ImageView
     | ContextCompaction
 )
 
@@ -118,6 +123,13 @@ class Turn(_Shape):
 
 class Step(_Shape):
     step: str | None = None
+    status: str | None = None
+
+
+class Goal(_Shape):
+    """A goal for which Codex works in as many turns as it takes."""
+
+    objective: str | None = None
     status: str | None = None
 
 
@@ -181,6 +193,7 @@ class Params(_Shape):
     thread: Thread | None = None
     turn: Turn | None = None
     plan: list[Step] | None = None
+    goal: Goal | None = None
     token_usage: TokenUsage | None = None
     rate_limits: RateLimits | None = None
     error: ErrorDetail | None = None
@@ -265,6 +278,14 @@ class PlanUpdated(_Message, tag="turn/plan/updated"):
     pass
 
 
+class GoalUpdated(_Message, tag="thread/goal/updated"):
+    pass
+
+
+class GoalCleared(_Message, tag="thread/goal/cleared"):
+    pass
+
+
 class UsageUpdated(_Message, tag="thread/tokenUsage/updated"):
     pass
 
@@ -333,7 +354,6 @@ SILENT = (
     "thread/status/changed",
     "thread/settings/updated",
     "thread/name/updated",
-    "thread/goal/cleared",
     "remoteControl/status/changed",
     "turn/diff/updated",  # all changes of the turn so far; each has its own message, too
     "serverRequest/resolved",
@@ -353,6 +373,8 @@ Shapes = (
     | SummaryPart
     | OutputDelta
     | PlanUpdated
+    | GoalUpdated
+    | GoalCleared
     | UsageUpdated
     | LimitsUpdated
     | ErrorReported
