@@ -242,11 +242,15 @@ def _values(data: bytes, lower: bytes) -> Iterator[tuple[int, bytes, Callable[[b
             end = at + len(name.word)
             if not name.before or _ends_in(lower[max(0, at - _LONGEST_BEFORE) : at], name.before):
                 found = behind.match(lower, end)
-                if found is None and _OPTION.search(lower[max(0, at - _LONGEST_OPTION) : at]):
+                if found is None:
                     found = behind_option.match(lower, end)
+                    if found and not _OPTION.search(lower[max(0, at - _LONGEST_OPTION) : at]):
+                        found = None
                 if found is not None:
                     yield found.end(), name.title, name.hides
             at = text.find(name.word, end)
+    if len(lower) < _SHORT and not _phrase_hint().search(lower):
+        return
     for phrase, pattern in _phrases():
         if any(needle in lower for needle in phrase.needles):
             for found in pattern.finditer(lower):
@@ -268,6 +272,13 @@ def _hint() -> re.Pattern[bytes]:
     words = {name.quick or name.word.lower() for name in _NAMES}
     words.update(needle for phrase in _PHRASES for needle in phrase.needles)
     return re.compile(b"|".join(map(re.escape, sorted(words | {b"cookie"}))))
+
+
+@cache
+def _phrase_hint() -> re.Pattern[bytes]:
+    """Return a pattern for the words that a phrase has."""
+    needles = {needle for phrase in _PHRASES for needle in phrase.needles}
+    return re.compile(b"|".join(map(re.escape, sorted(needles))))
 
 
 @cache
