@@ -17,6 +17,7 @@ NETWORK = {
 SERVERS = "testing"  # the scripted model APIs, which listen on 127.0.0.1 for a test
 LOCAL = (
     "process/systems/",  # who is at the other end of a connection
+    "runs/dialogue.py",  # a pair of sockets as an agent's standard input
     "runs/asking/",  # sockets in the file system, which no other machine reaches
     "web/address.py",  # listens, on 127.0.0.1 unless the user names another address
     "web/home_server.py",
