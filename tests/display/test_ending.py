@@ -258,6 +258,11 @@ def test_warnings_come_before_the_status_and_are_safe() -> None:
         ),
         (flat_facts(stopped_for="interrupted"), []),
         (
+            flat_facts(agent_exit_code=1, finished=True, ok=True),
+            ["the agent exited with code 1 after its good result"],
+        ),
+        (flat_facts(agent_exit_code=143, finished=True, ok=True, stopped_for="finished"), []),
+        (
             flat_facts(lost_bytes=None),
             ["the recorder died: output that it had not saved yet is lost"],
         ),

@@ -101,7 +101,7 @@ def test_the_truth_table_has_forty_rows() -> None:
 
 
 @each(("kind", "exit", "error"), B1)
-def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
+def test_the_result_decides_unless_a_signal_contradicts_it(
     kind: str, exit: str, error: bool
 ) -> None:
     result, status = RESULTS[kind]
@@ -110,7 +110,8 @@ def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
     wire += [{"type": "result", "session_id": "s", **result}] if result else []
     state = fold(nightrook.decode([_lines(wire)]))
     assert bool(state.errors) is error
-    assert judge(state, EXITS[exit]).status == status
+    killed = exit == "SIGKILL" and status == "success"
+    assert judge(state, EXITS[exit]).status == ("incomplete" if killed else status)
 
 
 @pytest.mark.parametrize("exit", EXITS)
@@ -141,6 +142,8 @@ GOOD = TurnFinished(ok=True, text="done")
 BAD = TurnFinished(ok=False, errors=("it broke\nbadly",))
 START = SessionStarted(session="s")
 BASH = ToolStarted(id="1", name="Bash", kind="execute", title="npm test")
+INNER = ToolStarted(id="2", name="Read", kind="read", parent="1")
+BASH_DONE, BASH_OPEN = ToolFinished(id="1", status="ok"), ToolFinished(id="1", status="orphaned")
 ASKED = PermissionRequested(id="r", tool_id="1", name="Bash")
 DENIED = PermissionDenied(tool_id="1", name="Bash")
 REJECTED = LimitReported(window="five_hour", status="rejected")
@@ -245,7 +248,9 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         verdict("incomplete", "the agent ended without an answer"),
     ),
     (
-        one_turn(Text(id="1", text="I will look."), BASH, TurnFinished(ok=True, text=" \n")),
+        one_turn(
+            Text(id="1", text="I will look."), BASH, BASH_DONE, TurnFinished(ok=True, text=" \n")
+        ),
         Facts(),
         verdict("incomplete", "the agent ended without an answer"),
     ),
@@ -495,6 +500,56 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         verdict("failed", "no more"),
     ),
     (
+        one_turn(BASH, GOOD),
+        flat_facts(agent_exit_code=0),
+        verdict("incomplete", "a result was reported, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(BASH, BASH_OPEN, GOOD, closed()),
+        flat_facts(signal=9),
+        verdict(
+            "incomplete",
+            "a result was reported, in the middle of Bash: npm test; "
+            "the agent was killed by SIGKILL",
+        ),
+    ),
+    (
+        one_turn(BASH, BASH_OPEN, BAD, TurnStarted(), GOOD, closed()),
+        flat_facts(agent_exit_code=0),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(BASH, BAD, TurnStarted(), GOOD, BASH_OPEN, closed()),
+        flat_facts(agent_exit_code=0),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(INNER, GOOD, ToolFinished(id="2", status="orphaned", parent="1"), closed()),
+        flat_facts(agent_exit_code=0),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(BASH, GOOD),
+        flat_facts(stopped_for="interrupted", stopped_by="SIGINT", signal=2),
+        verdict("interrupted", "interrupted by Ctrl-C, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(GOOD),
+        flat_facts(signal=9),
+        verdict("incomplete", "a good result was reported, but the agent was killed by SIGKILL"),
+    ),
+    (
+        one_turn(GOOD),
+        flat_facts(signal=15, recorder_died=True),
+        verdict("success", "done"),
+    ),
+    (one_turn(BAD), flat_facts(signal=9), verdict("failed", "it broke")),
+    (
+        one_turn(GOOD),
+        flat_facts(agent_exit_code=53, passed_limit=PassedLimit(kind="turns", by="agent")),
+        verdict("incomplete", "a good result was reported, but the agent exited with code 53"),
+    ),
+    (
         after(closed(silent=1)),
         flat_facts(agent_exit_code=1),
         verdict("incomplete", "exited with code 1 without a result"),
@@ -674,7 +729,7 @@ def test_a_limit_of_the_agents_own_is_a_fact(reason: str, kind: LimitKind) -> No
     assert told.facts.person.passed_limit == PassedLimit(kind=kind, by="agent")
     by_exit_code = flat_facts(agent_exit_code=53, passed_limit=PassedLimit(kind=kind, by="agent"))
     assert judge(one_turn(), by_exit_code).status == "over_budget"
-    assert judge(one_turn(GOOD), by_exit_code).status == "success"
+    assert judge(one_turn(GOOD), by_exit_code).status == "incomplete"
 
 
 def test_the_evidence_of_a_stuck_run_is_a_fact_and_in_the_sentence() -> None:

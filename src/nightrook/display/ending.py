@@ -98,6 +98,8 @@ def warnings(ending: Ending[Outcome]) -> list[str]:
         found.append(f"{stopped} after the agent had finished{how}")
     elif ending.status == "success" and facts.person.passed_limit is not None:
         found.append(f"over budget: {ending.sentence}")
+    if facts.is_code_doubtful and ending.status != "incomplete":  # guards: exit-code-warned
+        found.append(f"the agent {process_end(facts)} after its good result")
     found += losses(ending)
     if facts.process.left_behind:
         found.append(_which_left_behind(facts.process.left_behind))

@@ -108,6 +108,9 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     open_tool: str | None = None
     """The last tool call that never finished."""
 
+    open_at_result: bool = False
+    """True if a call of the main agent never ended, although the last turn's result is good."""
+
     asked: str | None = None
     """The tool that it asked to use, without an answer."""
 
@@ -194,13 +197,26 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def has_whole_result(self) -> bool:
-        """True if the last turn ended well, and nothing of the agent's was cut off after it.
+        """True if the last turn ended well, and nothing of the agent's was cut off.
 
         The exit code of a command that no adapter knows may come of being stopped.
         """
         stream = self.stream
         cut_off = stream.truncated or stream.cut_tasks > 0 or stream.broken_answer
+        cut_off = cut_off or stream.open_at_result or self.was_killed
         return stream.has_stream and stream.finished and stream.ok is True and not cut_off
+
+    @property
+    def was_killed(self) -> bool:
+        """True if a signal ended the agent that neither rook nor its recorder sent."""
+        by_us = self.person.stopped_for is not None or self.recorder.recorder_died
+        return self.process.signal is not None and not by_us
+
+    @property
+    def is_code_doubtful(self) -> bool:
+        """True if the agent ended by itself with an exit code that its good result contradicts."""
+        ended = self.person.stopped_for is None and not self.recorder.recorder_died
+        return ended and self.has_whole_result and self.process.agent_exit_code not in (None, 0)
 
     def flat(self) -> dict[str, Any]:
         """Return the facts that are not defaults as one object, as `verdict.json` has them."""

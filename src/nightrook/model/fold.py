@@ -234,6 +234,8 @@ def _session_started(state: _Growing, event: SessionStarted, record: Record) -> 
 
 
 def _turn_started(state: _Growing, event: TurnStarted, record: Record) -> None:
+    if state.next_result >= len(state.turns):  # the turns before it are over
+        state.earlier_calls, state.orphan_of_turn = frozenset(state.open_tools), None
     state.turns.append(Turn(event.origin, record.at))
     if state.phase in ("starting", "idle"):
         state.enter("waiting", record)
@@ -273,6 +275,8 @@ def _tool_finished(state: _Growing, event: ToolFinished, record: Record) -> None
     if event.status == "orphaned":
         state.tools_orphaned += 1
         state.last_orphan = span or ToolSpan(event.id, event.name, event.kind, None, event.parent)
+        if state.last_orphan.parent is None and event.id not in state.earlier_calls:
+            state.orphan_of_turn = state.last_orphan
     elif event.status in _FAILED and event.id not in state.denials:
         state.failed.add(event.id)
     if event.status == "cancelled":

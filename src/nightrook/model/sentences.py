@@ -162,10 +162,15 @@ def _where_it_ended(facts: Facts) -> str:
         return f"{process_end(facts) or 'ended'} without a result{_place(facts)}"
     if stream.reason in PARTIAL_ANSWERS:
         return stream.message or "only a part of the answer arrived"
+    if stream.open_at_result:
+        end = f"; the agent {process_end(facts)}" if facts.was_killed else ""
+        return f"a result was reported{_place(facts)}{end}"
     if stream.cut_tasks:
         return f"{were(stream.cut_tasks, 'background task')} cut off when the agent ended"
     if stream.broken_answer:
         return "the answer may be cut off: the model gave no reason for its end"
+    if facts.was_killed or (facts.is_code_doubtful and not stream.no_answer):
+        return f"a good result was reported, but the agent {process_end(facts)}"
     return "the agent ended without an answer"
 
 

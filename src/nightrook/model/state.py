@@ -132,9 +132,13 @@ class RunState:
         self.tool_kinds: Counter[str] = Counter()
         """The number of ended calls of each kind."""
         self.last_orphan: ToolSpan | None = None
+        """The last call that never ended."""
+        self.orphan_of_turn: ToolSpan | None = None
+        """The main agent's last call of the last turn that never ended."""
+        self.earlier_calls: frozenset[str] = frozenset()
+        """The calls that were open when the last turn began."""
         self.cancelled_tool: ToolSpan | None = None
         """The last call, if it was cancelled and the agent did nothing after it."""
-        """The last call that never ended."""
         self.open_tasks: dict[str, TaskSpan] = {}
         self.background_tasks = 0
         """The number of tasks that may wake the agent when they end."""
@@ -196,6 +200,14 @@ class RunState:
         is_interrupted = bool(self.results) and self.results[-1].reason == "interrupted"
         cancelled = self.cancelled_tool if is_interrupted else None
         return next(reversed(self.open_tools.values()), self.last_orphan or cancelled)
+
+    @property
+    def open_call(self) -> ToolSpan | None:
+        """The main agent's last call of the last turn that has not ended, or never did."""
+        for span in reversed(self.open_tools.values()):
+            if span.parent is None and span.id not in self.earlier_calls:
+                return span
+        return self.orphan_of_turn
 
     def has_answer(self, last: TurnFinished) -> bool:
         """True if its last turn, which succeeded, has an answer or needs none."""

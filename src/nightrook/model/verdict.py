@@ -21,7 +21,9 @@ What the parts may rely on:
 - The facts of the stream are read here, from the folded state; callers report the rest. An agent
   reports a result long before its process ends, and the two may disagree.
 - A result is whole (`Facts.has_whole_result`) if its turn ended well and nothing was cut off after
-  it. After a whole result neither an exit code nor being stopped makes the run worse.
+  it, no call of the main agent is open, and no foreign signal killed it. After a whole result being
+  stopped does not make the run worse. An exit code is only reported, unless it is one by which the
+  agent reports a limit of its own (`Agent.limit_codes`).
 - What is unknown is None or a default, never a guess: no rule holds because a fact is missing,
   except those that need a sign of life (`not_started`) or a result (`incomplete`).
 
@@ -103,7 +105,8 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     failed = last if last is not None and not last.ok else None
     own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
-    quota, tool = state.quota_errors, state.unfinished_tool
+    open_call = state.open_call if last is not None and last.ok else None
+    quota, tool = state.quota_errors, open_call or state.unfinished_tool
     denied = {*state.denials, *known.person.refused}  # guards: refused-counts-as-denied
     stream = replace(
         known.stream,
@@ -120,6 +123,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         cut_tasks=state.cut_tasks,
         truncated=state.closed is not None and state.closed.truncated,
         open_tool=None if tool is None else tool.described(_LONGEST_TITLE),
+        open_at_result=open_call is not None,
         asked=(state.asked.name or "a tool") if state.asked else None,
         limited=bool(reached or quota),
         window=reached[-1].window if reached else None,
@@ -199,7 +203,18 @@ def _incomplete(facts: Facts) -> bool:
     cut_off = stream.truncated and facts.person.stopped_for != "finished"
     # guards: broken-answer
     partial = stream.reason in PARTIAL_ANSWERS or (stream.broken_answer and stream.ok is True)
+    # guards: open-call-no-success
+    cut_off = cut_off or stream.open_at_result
     return not stream.finished or cut_off or partial or stream.cut_tasks > 0
+
+
+def _contradicted(facts: Facts) -> bool:
+    """True if the end of the process contradicts a good result: it was killed, or at a limit."""
+    if not facts.stream.has_stream or not facts.stream.ok:
+        return False
+    passed = facts.person.passed_limit
+    at_limit = passed is not None and passed.by == "agent" and facts.is_code_doubtful
+    return facts.was_killed or at_limit  # guards: killed-no-success
 
 
 def _stopped_at_denial(facts: Facts) -> bool:
@@ -230,6 +245,7 @@ _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
     ("failed", _failed_unreported),
     # 4. the stream
     ("incomplete", _incomplete),
+    ("incomplete", _contradicted),
     ("denied", _stopped_at_denial),
     ("failed", lambda facts: not facts.stream.ok),
     # 5. a good result that is not enough
