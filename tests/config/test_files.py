@@ -1,5 +1,6 @@
 """Which files are looked for, and what is said of one that cannot be read."""
 
+import os
 import re
 from pathlib import Path
 
@@ -122,4 +123,11 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     path = tmp_path / "rook.toml"
     path.touch(mode=0)
     with ordinary_rights(), pytest.raises(ConfigError, match="cannot be read: Permission denied"):
+        read(path)
+
+
+def test_a_pipe_is_refused_and_does_not_block(tmp_path: Path) -> None:
+    path = tmp_path / "rook.toml"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="is a pipe, not a file"):
         read(path)

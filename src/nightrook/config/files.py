@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISFIFO
 from typing import Any, NamedTuple
 
 from nightrook.model.errors import ConfigError
@@ -81,13 +82,19 @@ def project_file(cwd: Path, home: Path) -> Path | None:
 def read(path: Path) -> File | None:
     """Read a file of settings; None if there is none."""
     try:
-        with path.open("rb") as source:
-            data = source.read(_LARGEST + 1)
+        with open(path, "rb", opener=_opened) as source:
+            if S_ISFIFO(os.fstat(source.fileno()).st_mode):  # guards: settings-no-pipe
+                raise ConfigError(str(path), "is a pipe, not a file")
+            data = source.read(_LARGEST + 1) or b""
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from error
     return _parsed(path, data)
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a pipe must not block
 
 
 def _parsed(path: Path, data: bytes) -> File:

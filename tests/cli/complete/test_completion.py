@@ -19,6 +19,7 @@ from nightrook import agents
 from nightrook.cli.complete import outline
 from nightrook.cli.main import cli
 from nightrook.process.liveness import start_ticks
+from nightrook.store.file_names import INFO
 
 SHELLS = ("bash", "fish", "zsh")
 
@@ -89,6 +90,17 @@ def kept(desk: Desk, kind: str, name: str, **files: str) -> None:
     folder.mkdir(parents=True)
     for file, text in files.items():
         (folder / f"{file}.json").write_text(text)
+
+
+def test_pipes_in_place_of_files_do_not_block(desk: Desk) -> None:
+    kept(desk, "runs", "abcd")
+    kept(desk, "loops", "loop-abcd")
+    os.mkfifo(desk.home / "runs-home" / "runs" / "abcd" / INFO)
+    os.mkfifo(desk.home / "runs-home" / "loops" / "loop-abcd" / "plan.json")
+    os.mkfifo(desk.home / "runs-home" / "ledger.db")
+    desk.user_file.unlink(missing_ok=True)
+    os.mkfifo(desk.user_file)
+    assert offered(desk, "show", "") == ["abcd", "loop-abcd"]
 
 
 def test_bash_completes_loops_and_batches_where_they_are_meant(desk: Desk) -> None:

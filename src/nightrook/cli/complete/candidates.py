@@ -87,6 +87,8 @@ def sessions() -> Iterator[Candidate]:
     import sqlite3  # only where sessions can be named
 
     path = home_folder() / "ledger.db"
+    if not path.is_file():
+        return  # nothing was imported yet, or it is a pipe, which would block
     query = (
         "SELECT session, agent, title FROM sessions WHERE parent IS NULL "
         "ORDER BY last_at DESC LIMIT ?"
@@ -152,8 +154,9 @@ def _prompt_of(file: Path) -> str | None:
 
 def _loaded(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        with Folder.kept(file.parent) as folder:
+            value = json.loads(folder.read(file.name) or b"")  # a pipe is refused
+    except (OSError, NightrookError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
