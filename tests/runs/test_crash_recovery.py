@@ -12,12 +12,13 @@ import pytest
 from nightrook.model.errors import NightrookError
 from nightrook.model.snapshot import TokenCounts
 from nightrook.process import trees
-from nightrook.process.liveness import start_ticks
+from nightrook.process.liveness import is_stopped, start_ticks
 from nightrook.runs.attached import ask_to_stop
 from nightrook.runs.crash_recovery import recover, recovered
 from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
 from tests.flat_facts import flat_facts
+from tests.process.recording import is_gone, wait_for
 from tests.store.samples import EXIT, INFO, VERDICT, append, run_python
 
 LOST = ExitInfo(
@@ -300,3 +301,46 @@ def test_a_process_that_is_not_the_recorder_is_not_signalled(folder: RunFolder) 
     finally:
         other.kill()
         other.wait()
+
+
+RUNNER = """
+import asyncio, sys
+from nightrook.config.options import RunOptions
+from nightrook.runs.start import start_command
+
+AGENT = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+
+async def main():
+    options = RunOptions(cwd=sys.argv[1], home=sys.argv[1])
+    command = [sys.executable, "-I", "-S", "-c", AGENT]
+    async with start_command(command, options, raw=True) as run:
+        while not run.stdout().endswith(b"\\n"):
+            await asyncio.sleep(0.01)
+        print(run.folder.path, flush=True)
+        await run.wait()
+
+asyncio.run(main())
+"""
+
+
+def test_a_run_whose_recorder_is_stopped_and_whose_runner_was_killed_is_recovered(
+    tmp_path: Path,
+) -> None:
+    runner = run_python(RUNNER, str(tmp_path))
+    assert runner.stdout is not None
+    folder = RunFolder(Path(os.fsdecode(runner.stdout.readline().strip())))
+    info = folder.info()
+    assert info is not None
+    assert info.recorder_pid is not None
+    agent = int((folder.path / "stdout.raw").read_text())
+    os.kill(info.recorder_pid, signal.SIGSTOP)
+    wait_for(lambda: is_stopped(info.recorder_pid or 0, info.recorder_ticks))
+    runner.kill()
+    runner.communicate()
+    try:
+        verdict = recovered(folder).verdict()
+        assert verdict is not None
+        assert verdict.status == "incomplete"
+        wait_for(lambda: is_gone(agent))
+    finally:
+        trees.send([info.recorder_pid, agent], signal.SIGKILL)

@@ -15,6 +15,9 @@ from nightrook.display.ending import warnings
 from nightrook.model.ending import Ending
 from nightrook.model.verdict import Verdict
 from nightrook.process import isolated_python, recorder_process
+from nightrook.process.liveness import is_stopped
+from nightrook.runs import supervisor
+from nightrook.runs.attached import ask_to_stop
 from nightrook.runs.run import Run
 from nightrook.runs.start import start_command
 from nightrook.story.integrity import checked_verdict
@@ -57,6 +60,7 @@ def run(
     *,
     raw: bool = False,
     max_cost: float | None = None,
+    timeout: float | None = None,
 ) -> Run:
     """Run a program called `claude` that is a piece of Python, to its end."""
     program = folder / "claude"
@@ -65,7 +69,9 @@ def run(
     (folder / "agent.py").write_text(HEAD + code)
 
     async def whole() -> Run:
-        options = RunOptions(cwd=str(folder), home=str(folder / "home"), max_cost=max_cost)
+        options = RunOptions(
+            cwd=str(folder), home=str(folder / "home"), max_cost=max_cost, timeout=timeout
+        )
         async with start_command([str(program)], options, raw=raw) as run:
             async with asyncio.timeout(PATIENCE_S):
                 if during is not None:
@@ -205,6 +211,68 @@ async def stop_stopped_recorder(run: Run) -> None:
 def test_a_stopped_recorder_does_not_hold_up_ctrl_c(tmp_path: Path) -> None:
     ended = run(tmp_path, "say(start); time.sleep(600)", stop_stopped_recorder)
     assert verdict_of(ended).sentence == "interrupted by Ctrl-C, while it waited for the model"
+
+
+STOPS_ITS_RECORDER = """
+import signal
+say(start)
+os.kill(os.getppid(), signal.SIGSTOP)
+"""
+
+
+def test_a_recorder_that_its_agent_stops_is_continued(tmp_path: Path) -> None:
+    ended = run(tmp_path, STOPS_ITS_RECORDER + "say(result)")
+    assert verdict_of(ended).status == "success"
+    assert verdict_of(ended).facts.recorder.recorder_stopped
+    found = warnings(Ending.of_run(verdict_of(ended)))
+    assert found == ["something stopped the recorder (SIGSTOP), and rook continued it"]
+
+
+def test_a_stopped_recorder_does_not_hold_up_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_process.RecorderProcess, "keep_running", lambda _: None)
+    monkeypatch.setattr(supervisor, "_LATE_S", 0.1)
+    ended = run(tmp_path, STOPS_ITS_RECORDER + "time.sleep(600)", timeout=0.5)
+    assert verdict_of(ended).status == "timed_out"
+
+
+STOPS_IT_FOR_EVER = """
+import signal
+recorder = os.getppid()
+say(start)
+while True: os.kill(recorder, signal.SIGSTOP)
+"""
+
+
+def test_a_recorder_that_is_stopped_again_and_again_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_process, "_LOOK_S", 0.0)
+    ended = run(tmp_path, STOPS_IT_FOR_EVER)
+    assert verdict_of(ended).status == "incomplete"
+    assert verdict_of(ended).facts.recorder.recorder_died
+
+
+async def ask_with_stopped_recorder(run: Run) -> None:
+    while not run.state.records:
+        await run.feed.more(run.feed.count)
+    info = run.folder.info()
+    assert info is not None
+    assert info.recorder_pid is not None
+    os.kill(info.recorder_pid, signal.SIGSTOP)
+    while not is_stopped(info.recorder_pid, info.recorder_ticks):
+        await asyncio.sleep(0.01)
+    assert ask_to_stop(run.folder) == "its recorder was stopped (SIGSTOP): continued it"
+
+
+def test_asking_a_run_to_stop_continues_its_stopped_recorder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_process.RecorderProcess, "keep_running", lambda _: None)
+    ended = run(tmp_path, "say(start); time.sleep(600)", ask_with_stopped_recorder)
+    assert verdict_of(ended).status == "interrupted"
+    assert verdict_of(ended).facts.person.stopped_by == "rook stop"
 
 
 DEAF = """

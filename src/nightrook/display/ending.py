@@ -109,6 +109,8 @@ def warnings(ending: Ending[Outcome]) -> list[str]:
 def losses(ending: Ending[Outcome]) -> list[str]:
     """The lost parts of a run, each in one sentence."""
     found, facts = [], ending.facts
+    if facts.recorder.recorder_stopped:
+        found.append("something stopped the recorder (SIGSTOP), and rook continued it")
     if facts.recorder.lost_bytes is None:
         found.append("the recorder died: output that it had not saved yet is lost")
     elif facts.recorder.lost_bytes and facts.recorder.log_limit is not None:

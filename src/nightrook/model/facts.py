@@ -171,6 +171,9 @@ class RecorderFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     recorder_died: bool = False
     """True if the recorder or the runner died, so that the process's end was not recorded."""
 
+    recorder_stopped: bool = False
+    """True if something stopped the recorder with a signal, and the runner continued it."""
+
     lost_worker: str | None = None
     """The worker of a fleet that was lost; the real end of the run is unknown."""
 

@@ -1,6 +1,8 @@
 """Checks if a process lives, and is the one that had this id when it was recorded."""
 
 import os
+import signal
+from contextlib import suppress
 
 from nightrook.process.systems.this_system import system
 
@@ -34,3 +36,18 @@ def is_same_process(pid: int, ticks: int | None) -> bool:
     """Return whether the process that a run names lives; unknown ticks may be another one's."""
     # guards: start-time-required
     return (ticks is not None or not system.is_available()) and is_alive(pid, ticks)
+
+
+def is_stopped(pid: int, ticks: int | None) -> bool:
+    """Return whether a process is stopped by a signal (SIGSTOP), and was started at those ticks."""
+    found = system.stat(pid) if is_same_process(pid, ticks) else None
+    return found is not None and found.state.startswith("T")
+
+
+def continue_stopped(pid: int, ticks: int | None) -> bool:
+    """Continue a process that is stopped; return whether it was."""
+    if not is_stopped(pid, ticks):
+        return False
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGCONT)
+    return True

@@ -15,7 +15,7 @@ import msgspec
 from nightrook.model.errors import NightrookError
 from nightrook.process import trees
 from nightrook.process.isolated_python import isolated_python
-from nightrook.process.liveness import start_ticks
+from nightrook.process.liveness import continue_stopped, start_ticks
 from nightrook.process.plain_file import open_plain
 
 _MOST_BELLS = 65536
@@ -23,6 +23,8 @@ _ANSWER = b"!\n"  # what it rings when it has read a command; no arrival begins 
 _START_S = 30.0  # for a recorder to read its plan, on a machine that is very busy
 _ANSWER_S = 10.0  # for one to read a command
 _END_S = 30.0  # for one to end its agent and itself: it takes 5.5 s and what the disk takes
+_LOOK_S = 1.0  # between two looks at whether it is stopped
+_MOST_STOPS = 5  # looks in a row that find it stopped: somebody does not let it work
 _KILLED_S = 5.0  # for one that was killed: it may wait for a disk
 
 
@@ -56,6 +58,10 @@ class RecorderProcess:
     def __init__(self, plan: Plan) -> None:
         self._marker = str(plan.folder)
         self._asked_at: float | None = None  # a command that it has not answered
+        self._looked_at = float("-inf")
+        self._stops = 0  # looks in a row that found it stopped
+        self.was_stopped = False
+        """True if it was found stopped by a signal, which its agent could send, and continued."""
         self.has_started = False
         """True once it records."""
         try:
@@ -97,7 +103,9 @@ class RecorderProcess:
 
     @property
     def is_unresponsive(self) -> bool:
-        """True if it has not read a command for too long: it is stopped, or it hangs."""
+        """True if it has not read a command for too long, or is stopped again and again."""
+        if self._stops >= _MOST_STOPS:  # guards: recorder-stopped-again
+            return True
         return self._asked_at is not None and time.monotonic() > self._asked_at + _ANSWER_S
 
     def hear(self) -> bytes | None:
@@ -119,6 +127,16 @@ class RecorderProcess:
     def kill(self, why: str) -> None:
         """End the agent at once."""
         self._command(f"kill {why}\n".encode())
+
+    def keep_running(self) -> None:
+        """Continue it if something stopped it: stopped, it records nothing and holds no limit."""
+        now = time.monotonic()
+        if now < self._looked_at + _LOOK_S:
+            return
+        self._looked_at = now
+        is_stopped = continue_stopped(self.pid, self.ticks)
+        self._stops = self._stops + 1 if is_stopped else 0
+        self.was_stopped = self.was_stopped or is_stopped
 
     def sync(self) -> None:
         """Sync everything that was recorded to disk."""

@@ -6,7 +6,7 @@ import signal
 import time
 
 from nightrook.model.errors import NightrookError
-from nightrook.process.liveness import is_same_process
+from nightrook.process.liveness import continue_stopped, is_same_process
 from nightrook.runs.crash_recovery import is_cared_for, recovered
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.follow import RunFollower
@@ -46,8 +46,11 @@ class AttachedRun(RunFollower):
                 raise NightrookError(f"run {self.folder.name!r} has ended, but its verdict is lost")
 
 
-def ask_to_stop(folder: RunFolder) -> None:
-    """Ask a running run to end; raise a NightrookError if it is not running."""
+def ask_to_stop(folder: RunFolder) -> str | None:
+    """Ask a running run to end; raise a NightrookError if it is not running.
+
+    Return what stood in the way: a recorder that was stopped is continued, so that it can obey.
+    """
     info = folder.info()
     # Its recorder, not its runner: that may be a user's program with other work to do.
     if info is not None and info.fleet is not None:
@@ -57,3 +60,6 @@ def ask_to_stop(folder: RunFolder) -> None:
     if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
         raise NightrookError(f"run {folder.name!r} is not running")
     os.kill(pid, signal.SIGTERM)
+    # guards: stop-continues-recorder
+    was_stopped = continue_stopped(pid, info.recorder_ticks)
+    return "its recorder was stopped (SIGSTOP): continued it" if was_stopped else None

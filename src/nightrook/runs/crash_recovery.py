@@ -7,6 +7,7 @@ process, and judges the run by its logs as `nightrook.runs.finish` does. Files t
 changed, so that any number of processes can try this at once: one of them creates the verdict.
 """
 
+import signal
 import time
 from collections.abc import Callable
 
@@ -19,7 +20,7 @@ from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 from nightrook.prices import PriceBook
 from nightrook.process import trees
-from nightrook.process.liveness import is_same_process
+from nightrook.process.liveness import continue_stopped, is_same_process
 from nightrook.runs.finish import finish, recorded_exit
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work
@@ -28,13 +29,33 @@ from nightrook.story.story import state_of
 
 _SETTLE_S = 15.0
 _SETTLE_LOOK_S = 0.05
+_WOKEN_S = 10.0  # for a recorder without a runner to end its agent: it takes a second
 
 
 def recovered(folder: RunFolder) -> RunFolder:
-    """Judge a run whose runner and recorder died, and end the rest of its agent's tree."""
+    """Judge a run whose runner and recorder died, and end the rest of its agent's tree.
+
+    A recorder that is stopped is continued. If its runner died, too, it ends its agent then.
+    """
     if recover(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
         trees.kill_marked(str(folder.path))  # guards: recovered-run-ended
     return folder
+
+
+def _wake_recorder(info: RunInfo) -> None:
+    """Continue a recorder that something stopped; kill it if it has no runner and does not end."""
+    pid, ticks = info.recorder_pid, info.recorder_ticks
+    if pid is None or not continue_stopped(pid, ticks):
+        return
+    if info.runner_pid is not None and is_same_process(info.runner_pid, info.runner_ticks):
+        return  # it continues to supervise
+    until = time.monotonic() + _WOKEN_S
+    while is_same_process(pid, ticks):
+        if time.monotonic() > until:
+            trees.send([pid], signal.SIGKILL)
+            return
+        continue_stopped(pid, ticks)
+        time.sleep(_SETTLE_LOOK_S)
 
 
 def recover(
@@ -53,6 +74,7 @@ def recover(
         info = folder.info()
         if info is None or info.fleet is not None or folder.verdict() is not None:
             return False
+        _wake_recorder(info)  # guards: stopped-recorder-recovered
         if at_work(info, alive):  # guards: living-run-unhealed
             return False
         return _finish(folder, info, now, prices).facts.recorder.unsaved is None

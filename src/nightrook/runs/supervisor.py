@@ -25,6 +25,8 @@ from nightrook.story.feed import Feed
 from nightrook.story.follow import LogFollower
 from nightrook.story.tail import Piece
 
+_LATE_S = 1.0  # how long after its deadline a recorder is reminded of it
+
 INTERRUPT_S = 2.0
 """An agent that can be interrupted by a message gets a signal after this long."""
 
@@ -88,10 +90,18 @@ class Supervisor:
         self._act_on(self._feed.close())
 
     def _start_timer(self) -> asyncio.TimerHandle | None:
-        """Stop an agent that can be interrupted at the time limit; its recorder stops any other."""
-        if self._dialogue is None or self._options.timeout is None:
+        """Stop an agent that can be interrupted at the time limit; its recorder stops any other.
+
+        A recorder that did not, since it is stopped, is woken and told.
+        """
+        timeout_s = self._options.timeout
+        if timeout_s is None:
             return None
-        return asyncio.get_running_loop().call_later(self._options.timeout, self._time_out)
+        later = asyncio.get_running_loop().call_later
+        if self._dialogue is None:
+            # guards: runner-keeps-time
+            return later(timeout_s + _LATE_S, self._recorder.stop, "timed_out")
+        return later(timeout_s, self._time_out)
 
     def _time_out(self) -> None:
         if self.stop_reason is None:
@@ -132,7 +142,9 @@ class Supervisor:
                 suspicion=self._suspicion,
                 allow_denials=self._options.allow_denials,
             ),
-            recorder=RecorderFacts(tampered=self._tampering(exit)),
+            recorder=RecorderFacts(
+                tampered=self._tampering(exit), recorder_stopped=self._recorder.was_stopped
+            ),
         )
 
     def stop(
@@ -169,6 +181,7 @@ class Supervisor:
         self._feed.ring()
 
     def _tick(self) -> None:
+        self._recorder.keep_running()  # guards: recorder-kept-running
         if self._recorder.is_unresponsive:  # guards: unresponsive-recorder
             self._recorder.abandon()
         self._silence.look()

@@ -92,7 +92,9 @@ def _attach_run(name: str | None, options: AttachOptions, view_options: ViewOpti
 
         following = kept_up(attached, following, stop=options.stop)
     elif options.stop:
-        ask_to_stop(attached.folder)
+        obstacle = ask_to_stop(attached.folder)
+        if obstacle is not None:
+            click.echo(f"[rook] {obstacle}", err=True)
     verdict, texts = follow(following, what="run", name=attached.folder.name)
     print_result(sys.stdout, view_options, attached.story, texts)
     print_end(view_options, attached.story)

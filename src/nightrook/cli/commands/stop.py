@@ -32,5 +32,7 @@ def command(run: str) -> None:
         how = "stopped" if stop_on_fleet(folder) else "asked its machine to stop"
         click.echo(f"[rook] {how} run {folder.name}", err=True)
         return
-    ask_to_stop(folder)
+    obstacle = ask_to_stop(folder)
     click.echo(f"[rook] asked run {folder.name} to stop", err=True)
+    if obstacle is not None:
+        click.echo(f"[rook] {obstacle}", err=True)
