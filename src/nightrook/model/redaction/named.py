@@ -25,7 +25,7 @@ _VALUE = re.compile(
 _SHORTEST_PASSWORD, _SHORTEST_SECRET, _SHORTEST_LONG_SECRET = 4, 8, 20
 _FEWEST_DIGITS, _FEWEST_CHARACTERS = 6, 4
 _REDACTED = b"[redacted: "
-_SHORT = 4096  # in a text that is no longer, one pattern is quicker than a search for each word
+_SHORT = 256  # in a text that is no longer, one pattern is quicker than a search for each word
 _MOST_BLANKS = 4  # more are in sentences only
 _VARIABLE = (b"$", b"-", b"<", b"{", b"%", b"*")
 _PLAIN = re.compile(
@@ -140,6 +140,9 @@ class _Phrase(NamedTuple):
     before: bytes
     """A pattern for them, in lower case."""
 
+    quick: bytes = b""
+    """What all of them have, which is looked for first."""
+
 
 _ARGUMENTS = rb"[ \t][^\n|;&]{0,160}?(?<=[ \t])"
 _PHRASES = (
@@ -154,10 +157,21 @@ _PHRASES = (
         rb"|docker[ \t]+login%b-p[ \t]+"
         rb"|htpasswd[ \t]+-[a-z]{0,4}b[a-z]{0,4}[ \t]+(?:\S{1,120}[ \t]+){1,3}"
         rb"(?=\S+[ \t]*(?:$|[\n;&|\\\"']))" % ((_ARGUMENTS,) * 4),
+        quick=b" -",
     ),
-    _Phrase((b"-passin ", b"-passout "), b"password", _is_given, rb"-pass(?:in|out)[ \t]+pass:"),
     _Phrase(
-        (b" -u",), b"password", _is_password, rb"(?<=[ \t])-u[ \t]*\\{0,8}[\"']?[\w.@%+-]{1,64}:"
+        (b"-passin ", b"-passout "),
+        b"password",
+        _is_given,
+        rb"-pass(?:in|out)[ \t]+pass:",
+        quick=b" -",
+    ),
+    _Phrase(
+        (b" -u",),
+        b"password",
+        _is_password,
+        rb"(?<=[ \t])-u[ \t]*\\{0,8}[\"']?[\w.@%+-]{1,64}:",
+        quick=b" -",
     ),
     _Phrase(
         (b"authorization",),
@@ -167,7 +181,11 @@ _PHRASES = (
         rb"(?:basic|bearer|token|digest|apikey)[ \t]+",
     ),
     _Phrase(
-        (b"key=", b"sig=", b"signature="), b"secret", _is_secret, rb"[?&](?:key|sig|signature)="
+        (b"key=", b"sig=", b"signature="),
+        b"secret",
+        _is_secret,
+        rb"[?&](?:key|sig|signature)=",
+        quick=b"=",
     ),
     _Phrase(
         (b"login",),
@@ -252,7 +270,7 @@ def _values(data: bytes, lower: bytes) -> Iterator[tuple[int, bytes, Callable[[b
     if len(lower) < _SHORT and not _phrase_hint().search(lower):
         return
     for phrase, pattern in _phrases():
-        if any(needle in lower for needle in phrase.needles):
+        if phrase.quick in lower and any(needle in lower for needle in phrase.needles):
             for found in pattern.finditer(lower):
                 yield found.end(), phrase.title, phrase.hides
 
