@@ -114,7 +114,8 @@ def test_only_a_resume_hint_ends_a_run_well() -> None:
     assert status(VERSION, said("Done."), HINT) == "success"
     assert status(VERSION, said("Done.")) == "incomplete"
     assert status(VERSION, call("Bash"), done("x"), HINT) == "incomplete"
-    assert status(VERSION, call("Bash"), said("Done."), HINT) == "success"
+    assert status(VERSION, call("Bash"), said("Done."), HINT) == "incomplete"  # it is open
+    assert status(VERSION, call("Bash"), done("x"), said("Done."), HINT) == "success"
 
 
 def test_a_goal_that_is_not_reached_is_not_a_success() -> None:

@@ -33,6 +33,7 @@ _LONGEST = 4000
 _ENTER, _ESCAPE, _END, _ALL = ("\r", "\n"), "\x1b", "\x04", "\x15"
 _BACK = ("\x7f", "\x08")
 _SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[@-~]|.)")  # an arrow, or the like
+_LINE_BREAKS = re.compile(r"[\r\n]+")
 
 
 def terminal_path() -> str | None:
@@ -169,7 +170,7 @@ class Keys:
             else:
                 keys = _SEQUENCE.sub("", chunk.text)
                 if chunk.is_pasted:
-                    keys = " ".join(keys.splitlines())  # guards: pasted-enter
+                    keys = _LINE_BREAKS.sub(" ", keys.strip("\r\n"))  # guards: pasted-enter
                 typed, ended = _before_enter(keys)
                 new = _edited(text, typed)
                 await self.say(_redrawn(text, new))
